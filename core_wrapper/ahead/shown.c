@@ -112,16 +112,9 @@ void kl_shown_close(struct kl_shown *s) {
         kl_fileset_free(s->state[i].files);
     }
     kl_outside_free(&s->begun);
-    if (e->pages) kl_pages_end(e->pages);
     kl_shown_enter(s, &ours);
-    kl_core_close(&e->core);
+    kl_emulator_close(e);
     kl_shown_leave(s, &ours);
-    kl_pages_release(e->pages);
-    kl_options_free(&e->options);
-    kl_memory_drop(&e->memory);
-    kl_audio_free(&e->audio);
-    kl_picture_free(&e->picture);
-    kl_emulator_end(e);
     memset(s, 0, sizeof *s);
 }
 
@@ -257,7 +250,6 @@ bool kl_shown_back(struct kl_shown *s, uint32_t frame) {
 }
 
 bool kl_shown_ram(struct kl_shown *s, uint64_t *hash) {
-    struct retro_memory_map map = kl_memory_inner(&s->emu.memory);
-    kl_ram_find(&s->ram, &s->emu.core, map.num_descriptors ? &map : NULL);
+    kl_emulator_find_ram(&s->emu, &s->ram);
     return kl_ram_hash(&s->ram, hash);
 }

@@ -36,6 +36,23 @@ void kl_emulator_end(struct kl_emulator *e) {
     e->world = NULL;
 }
 
+void kl_emulator_close(struct kl_emulator *e) {
+    if (e->pages) kl_pages_end(e->pages);
+    kl_core_close(&e->core);
+    kl_pages_release(e->pages);
+    e->pages = NULL;
+    kl_options_free(&e->options);
+    kl_memory_drop(&e->memory);
+    kl_audio_free(&e->audio);
+    kl_picture_free(&e->picture);
+    kl_emulator_end(e);
+}
+
+void kl_emulator_find_ram(const struct kl_emulator *e, struct kl_ram *ram) {
+    struct retro_memory_map map = kl_memory_inner(&e->memory);
+    kl_ram_find(ram, &e->core, map.num_descriptors ? &map : NULL);
+}
+
 static void give_key(void *ctx, const struct kl_key *k) {
     const struct kl_emulator *e = ctx;
     if (e->told.key_event) e->told.key_event(k->down, k->code, k->character, k->modifiers);

@@ -14,6 +14,7 @@
 #include "core_wrapper/core/declare.h"
 #include "core_wrapper/core/memory.h"
 #include "core_wrapper/core/options.h"
+#include "core_wrapper/core/statehash.h"
 #include "core_wrapper/env/core_only.h"
 #include "core_wrapper/env/lasting.h"
 #include "core_wrapper/frame/audio.h"
@@ -161,6 +162,8 @@ int kl_emulator_begin(struct kl_emulator *e, const struct kl_front *front,
                       const struct kl_emulator_hooks *hooks);
 /* The core has been closed. */
 void kl_emulator_end(struct kl_emulator *e);
+/* Closes the core, frees all but the content, and ends. The frontend has kept nothing of the core's. */
+void kl_emulator_close(struct kl_emulator *e);
 
 /* The core's environment callback, and all its others: for each emulator its own. */
 retro_environment_t kl_emulator_environment(struct kl_emulator *e);
@@ -175,6 +178,9 @@ bool kl_emulator_swap_disk(struct kl_emulator *e, uint16_t index, uint32_t frame
 void kl_emulator_tray(struct kl_emulator *e, uint32_t frame);
 /* Puts this disk into the core's drive, and leaves the tray out if `ejected`. Harmless without a drive. */
 void kl_emulator_put_disk(struct kl_emulator *e, unsigned index, bool ejected);
+
+/* The core's RAM, as it stands (kl_ram_find). */
+void kl_emulator_find_ram(const struct kl_emulator *e, struct kl_ram *ram);
 
 /* In a room's place the core is the player's own: before a match, or after it. */
 bool kl_emulator_local(const struct kl_emulator *e);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core_wrapper/core/snapshot_pack.h"
-#include "core_wrapper/core/statehash.h"
 #include "core_wrapper/env/core_log.h"
 #include "core_wrapper/env/env_answers.h"
 #include "core_wrapper/start/rand_use.h"
@@ -16,17 +15,19 @@ enum kl_rand_use kl_emulator_rand_use(const struct kl_emulator *e) {
     return kl_rand_use(info.library_name, e->content.item[0].path);
 }
 
-void kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s) {
-    char err[256], line[sizeof err + 32];
-    if (kl_world_turn(e->world, e->core.handle, &e->turned, err, sizeof err) != 0 && e->hooks.log) {
-        snprintf(line, sizeof line, "world not turned: %s", err);
+int kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s, char *err, size_t err_len) {
+    char line[256], why[sizeof line - 32];
+    int result = kl_world_turn(e->world, e->core.handle, &e->turned, err, err_len);
+    if (result != 0 && e->hooks.log) {
+        snprintf(line, sizeof line, "world not turned: %.200s", err);
         e->hooks.log(e->hooks.ctx, line);
     }
-    if (e->own_heap) e->pages = kl_pages_take(e->world, e->core.handle, err, sizeof err);
+    if (e->own_heap) e->pages = kl_pages_take(e->world, e->core.handle, why, sizeof why);
     kl_world_files_clear(e->world);
     kl_world_start(e->world, epoch_s, 0);
     kl_core_construct(&e->core);
     kl_world_rand_use(e->world, kl_emulator_rand_use(e));
+    return result;
 }
 
 bool kl_emulator_load_content(struct kl_emulator *e) {
@@ -42,10 +43,9 @@ bool kl_emulator_load_content(struct kl_emulator *e) {
 }
 
 const char *kl_emulator_refusal(struct kl_emulator *e) {
-    struct retro_memory_map map = kl_memory_inner(&e->memory);
     struct kl_ram ram;
     if (!*kl_core_log_error(e)) return "";
-    kl_ram_find(&ram, &e->core, map.num_descriptors ? &map : NULL);
+    kl_emulator_find_ram(e, &ram);
     return ram.count || e->core.serialize_size() ? "" : kl_core_log_error(e);
 }
 
@@ -110,8 +110,8 @@ void kl_emulator_put_options(struct kl_emulator *e, struct kl_start *s) {
     }
 }
 
-/* The game begins with it. Unseen frames at frame 0 first, if the core takes none before it has run. */
-static int load_state(struct kl_emulator *e, const struct kl_start_state *s, char *err, size_t err_len) {
+int kl_emulator_begin_state(struct kl_emulator *e, const struct kl_start_state *s, char *err,
+                            size_t err_len) {
     const struct kl_frame still = {0};
     if (!s->bytes) return 0;
     uint8_t *state = kl_snapshot_unpack(s->packed, s->packed_len, s->bytes, s->hash);
@@ -140,7 +140,7 @@ int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t
     /* not before: what the core that went has written is the old session's */
     kl_gifts_view(&e->gifts, e->world, e->system_dir, e->save_dir, e->content.stem, e->content.item[0].path,
                   true);
-    kl_emulator_turn(e, epoch_s);
+    (void)kl_emulator_turn(e, epoch_s, err, err_len);
     e->core.set_environment(kl_emulator_environment(e));
     e->core.get_system_info(&info);
     e->core.init();
@@ -156,5 +156,5 @@ int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t
     }
     if (fill_memory(e, s, err, err_len) != 0) return -1;
     if (set_devices(e, s, err, err_len) != 0) return -1;
-    return load_state(e, &s->state, err, err_len);
+    return kl_emulator_begin_state(e, &s->state, err, err_len);
 }

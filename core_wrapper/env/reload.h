@@ -5,8 +5,9 @@
 #include "core_wrapper/env/emulator.h"
 
 /* Turns the imports of a core that was opened late, starts its world, and runs its static constructors: these
- * see the turned world already. */
-void kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s);
+ * see the turned world already. Returns 0, or -1 with a line in err, which is in the log, too: its imports
+ * are the host's, and it can be played all the same. */
+int kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s, char *err, size_t err_len);
 
 /* The use of rand() that is known of the core with its content, if there is any yet. */
 enum kl_rand_use kl_emulator_rand_use(const struct kl_emulator *e);
@@ -19,6 +20,10 @@ const char *kl_emulator_refusal(struct kl_emulator *e);
 
 /* The core's options, as they are in force, into start data that has none. */
 void kl_emulator_put_options(struct kl_emulator *e, struct kl_start *s);
+
+/* The game begins with this state, if it is one: it is loaded, after unseen frames at frame 0 if the core
+ * takes none before it has run. Returns 0, or -1 with a line in err. */
+int kl_emulator_begin_state(struct kl_emulator *e, const struct kl_start_state *s, char *err, size_t err_len);
 
 /* Opens the library anew, and loads the content with the options, devices and save memory of the start data,
  * and its state if it has one. The save folder stands already. From then on the core sees the session's view

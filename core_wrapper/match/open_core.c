@@ -137,7 +137,9 @@ static int open_core(struct kl_match *m, char *err, size_t err_len) {
         return -1;
     }
     kl_environment_set(memo_name(), path);
-    if (turn) kl_emulator_turn(&m->emu, m->config.epoch_set ? m->config.epoch_s : kl_wall_us() / 1000000);
+    if (turn)
+        (void)kl_emulator_turn(&m->emu, m->config.epoch_set ? m->config.epoch_s : kl_wall_us() / 1000000, err,
+                               err_len);
     return 0;
 }
 

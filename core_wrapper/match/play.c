@@ -37,8 +37,7 @@ void kl_play_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
 
 void kl_play_hash(struct kl_match *m, uint32_t label) {
     struct kl_statehash taken = {0};
-    struct retro_memory_map map = kl_memory_inner(&m->emu.memory);
-    kl_ram_find(&m->play.ram, &m->emu.core, map.num_descriptors ? &map : NULL);
+    kl_emulator_find_ram(&m->emu, &m->play.ram);
     kl_statehash_take(&taken, &m->emu.core, &m->play.ram, &m->play.buffer);
     m->play.no_states = !taken.has_state;
     kl_run_ahead_marked(m, label + 1, &taken);
@@ -396,8 +395,7 @@ void kl_play_begin(struct kl_match *m) {
     m->play.next_frame = m->play.from = 0;
     m->play.no_states = false;
     kl_chain_begin(&m->play.chain);
-    struct retro_memory_map map = kl_memory_inner(&m->emu.memory);
-    kl_ram_find(&m->play.ram, &m->emu.core, map.num_descriptors ? &map : NULL);
+    kl_emulator_find_ram(&m->emu, &m->play.ram);
     /* a profile that calls the state whole makes pictures needless, if the core shows its RAM */
     m->play.draws = m->link && (m->play.ram.count == 0 || !m->profile.room.states_equal);
     kl_latch_begin(&m->emu.latch);

@@ -13,10 +13,9 @@
 /* The part of the machine that must be equal: RAM if there is any, else the part of the state that the room's
  * profile vouches for, else the picture. */
 static uint64_t hash_now(struct kl_match *m) {
-    struct retro_memory_map map = kl_memory_inner(&m->emu.memory);
     uint64_t h;
     struct kl_hash is = {0};
-    kl_ram_find(&m->play.ram, &m->emu.core, map.num_descriptors ? &map : NULL);
+    kl_emulator_find_ram(&m->emu, &m->play.ram);
     if (kl_ram_hash(&m->play.ram, &h)) return h;
     h = kl_room_profile_hash(m, m->slot.state, m->slot.bytes, &is);
     if (!kl_quirks_allow(m->emu.quirks, KL_STATE_COMPARED)) is.has = 0;

@@ -175,12 +175,12 @@ static void open_core(const char *core, const char *content, const char *system_
         kl_input_source_open(&guessed, "random:2", err, sizeof err) != 0 ||
         kl_headless_open(&h, &setup, err, sizeof err) != 0)
         die(err);
-    if (!h.pages) die("it cannot have a heap of its own");
+    if (!h.emu.pages) die("it cannot have a heap of its own");
     presses = played;
-    h.core.set_video_refresh(on_video);
-    h.core.set_audio_sample(on_sample);
-    h.core.set_audio_sample_batch(on_batch);
-    h.core.set_input_state(on_input);
+    h.emu.core.set_video_refresh(on_video);
+    h.emu.core.set_audio_sample(on_sample);
+    h.emu.core.set_audio_sample_batch(on_batch);
+    h.emu.core.set_input_state(on_input);
 }
 
 static void run_frame(void) {
@@ -207,25 +207,25 @@ static struct kept ring[KEPT];
 static void open_ring(enum way way) {
     for (unsigned i = 0; i < KEPT && way == STATES; i++)
         if (!(ring[i].bytes = calloc(1, STATE_MAX))) die("no memory");
-    if (way == PAGES && !kl_pages_begin(h.pages)) die(kl_pages_unfit(h.pages));
+    if (way == PAGES && !kl_pages_begin(h.emu.pages)) die(kl_pages_unfit(h.emu.pages));
 }
 
 /* The core before h.frame. */
 static void keep(enum way way) {
     struct kept *k = &ring[h.frame % KEPT];
-    k->chance = kl_world_chance(h.world);
-    k->time = kl_world_time(h.world);
-    if (way == PAGES && !kl_pages_keep(h.pages, h.frame % KEPT)) die("its pages cannot be kept");
+    k->chance = kl_world_chance(h.emu.world);
+    k->time = kl_world_time(h.emu.world);
+    if (way == PAGES && !kl_pages_keep(h.emu.pages, h.frame % KEPT)) die("its pages cannot be kept");
     if (way != STATES) return;
-    k->len = h.core.serialize_size();
-    if (k->len > STATE_MAX || !h.core.serialize(k->bytes, k->len)) die("no state");
+    k->len = h.emu.core.serialize_size();
+    if (k->len > STATE_MAX || !h.emu.core.serialize(k->bytes, k->len)) die("no state");
 }
 
 static void back(enum way way, uint32_t frame) {
     struct kept *k = &ring[frame % KEPT];
-    if (way == PAGES && !kl_pages_back(h.pages, frame % KEPT)) die("it does not go back");
-    if (way == STATES && !h.core.unserialize(k->bytes, k->len)) die("it refuses its state");
-    kl_world_time_set(h.world, &k->time);
+    if (way == PAGES && !kl_pages_back(h.emu.pages, frame % KEPT)) die("it does not go back");
+    if (way == STATES && !h.emu.core.unserialize(k->bytes, k->len)) die("it refuses its state");
+    kl_world_time_set(h.emu.world, &k->time);
     kl_headless_rewind(&h, frame, k->chance);
 }
 
@@ -240,7 +240,7 @@ static unsigned area_count;
 /* The segments, and the part of the heap that is in use. */
 static void find_areas(void) {
     struct kl_library_part part[AREAS_MAX - 1];
-    unsigned parts = kl_library_parts(h.core.handle, part, AREAS_MAX - 1);
+    unsigned parts = kl_library_parts(h.emu.core.handle, part, AREAS_MAX - 1);
     if (parts > AREAS_MAX - 1) die("too many segments");
     for (unsigned i = 0; i < parts; i++) {
         if (part[i].thread_local_block)
@@ -276,7 +276,7 @@ static void count_pages(void) {
     find_areas();
     for (unsigned i = 0; i + 1 < area_count; i++)
         found->segment_bytes += areas[i].bytes;
-    if (kl_world_imports(h.world, h.core.handle, turn_taker, NULL, err, sizeof err) != 0) die(err);
+    if (kl_world_imports(h.emu.world, h.emu.core.handle, turn_taker, NULL, err, sizeof err) != 0) die(err);
     found->own = found->others = 0;
     count_changed(0);
     for (unsigned f = 1; f <= FRAMES; f++) {
@@ -291,7 +291,7 @@ static void count_pages(void) {
 }
 
 static size_t hot_pages(void) {
-    return (kl_pages_bytes(h.pages) - found->tls_bytes) / PAGE;
+    return (kl_pages_bytes(h.emu.pages) - found->tls_bytes) / PAGE;
 }
 
 /* The first write to a page, of the pages that are not hot yet. */
@@ -345,7 +345,7 @@ static void time_way(enum way way) {
         time_frames(way, round, found->frame_us[way]);
         time_replays(way, round);
     }
-    found->kept_bytes[way] = KEPT * (way == PAGES ? kl_pages_bytes(h.pages) : ring[0].len);
+    found->kept_bytes[way] = KEPT * (way == PAGES ? kl_pages_bytes(h.emu.pages) : ring[0].len);
 }
 
 static void time_pages(void) {
@@ -364,13 +364,13 @@ static void time_states(void) {
     static uint8_t state[STATE_MAX];
     warm_up(WARM + FRAMES);
     open_ring(STATES);
-    found->state_bytes = h.core.serialize_size();
+    found->state_bytes = h.emu.core.serialize_size();
     if (found->state_bytes > STATE_MAX) die("its states are too large");
     for (unsigned i = 0; i < SAVES; i++) {
         double from = now_us();
-        h.core.serialize(state, found->state_bytes);
+        h.emu.core.serialize(state, found->state_bytes);
         double middle = now_us();
-        h.core.unserialize(state, found->state_bytes);
+        h.emu.core.unserialize(state, found->state_bytes);
         found->serialize_us[i] = middle - from;
         found->unserialize_us[i] = now_us() - middle;
         run_frame();

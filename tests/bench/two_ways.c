@@ -47,13 +47,13 @@ static void set_up(struct kl_headless *h, const char *core, const char *content)
 }
 
 static void keep(struct kl_headless *h) {
-    if (h->core.serialize_size() <= STATE_MAX) state_bytes = h->core.serialize_size();
-    h->core.serialize(state, state_bytes);
+    if (h->emu.core.serialize_size() <= STATE_MAX) state_bytes = h->emu.core.serialize_size();
+    h->emu.core.serialize(state, state_bytes);
 }
 
 static void show(struct kl_headless *h, bool corrects) {
     kl_headless_turn(h);
-    if (corrects) h->core.unserialize(state, state_bytes);
+    if (corrects) h->emu.core.unserialize(state, state_bytes);
     for (unsigned i = 0; i < (corrects ? AGAIN : 1); i++) {
         keep(h);
         kl_headless_run(h);
@@ -61,7 +61,8 @@ static void show(struct kl_headless *h, bool corrects) {
 }
 
 static size_t picture_bytes(const struct kl_headless *h) {
-    size_t n = (size_t)h->av.geometry.base_width * h->av.geometry.base_height * (h->wide_pixels ? 4 : 2);
+    size_t n = (size_t)h->emu.av.geometry.base_width * h->emu.av.geometry.base_height *
+               (h->emu.picture.format == RETRO_PIXEL_FORMAT_XRGB8888 ? 4 : 2);
     return n < PICTURE ? n : PICTURE;
 }
 

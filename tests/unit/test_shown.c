@@ -45,7 +45,7 @@ static int open_with(bool by_pages, const char *mood) {
     true_core.phase = KL_PHASE_PLAYING;
     true_core.load = KL_LOAD_FIRST;
     if (kl_core_open_late(&true_core.core, probe_core_path(), err, sizeof err) != 0) fail_msg("%s", err);
-    kl_emulator_turn(&true_core, 1000000000);
+    if (kl_emulator_turn(&true_core, 1000000000, err, sizeof err) != 0) fail_msg("%s", err);
     kl_latch_init(&true_core.latch, true);
     true_core.core.set_environment(kl_emulator_environment(&true_core));
     kl_emulator_give_callbacks(&true_core);

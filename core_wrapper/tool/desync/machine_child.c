@@ -2,11 +2,10 @@
 #include "core_wrapper/tool/desync/machine.h"
 #include "core_wrapper/tool/common/tool.h"
 
-#include "core_wrapper/core/snapshot_pack.h"
+#include "core_wrapper/env/reload.h"
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/start/gifts.h"
 #include "core_wrapper/start/identity.h"
-#include "core_wrapper/frame/latch.h"
 #include "core_wrapper/record/recording.h"
 
 #include <inttypes.h>
@@ -22,7 +21,6 @@ struct child {
     struct kl_headless h;
     struct kl_input_source *input;
     struct kl_recording rec;
-    struct kl_latch latch;                       /* gives the recording's inputs */
     unsigned deeds;                              /* of the recording, done */
     const char *option[2 * KLT_MACHINE_OPTIONS]; /* the recording's, then the command line's */
     unsigned options, recorded_options;
@@ -42,7 +40,8 @@ struct child {
 
 /* A core that did not load has no world. */
 static struct kl_machine_reply reply(const struct child *c, int32_t status) {
-    return (struct kl_machine_reply){status, c->h.frame, c->h.world ? kl_world_chance(c->h.world) : 0};
+    return (struct kl_machine_reply){status, c->h.frame,
+                                     c->h.emu.world ? kl_world_chance(c->h.emu.world) : 0};
 }
 
 static bool answer(struct child *c, int32_t status, const void *bytes, uint64_t len) {
@@ -59,19 +58,19 @@ static bool answer_text(struct child *c, int32_t status, const char *text) {
 
 static void reset_or_option(struct child *c, const char *words) {
     char err[KLT_ERR], key[KL_RECORDING_TEXT];
-    if (strcmp(words, "reset") == 0) c->h.core.reset();
+    if (strcmp(words, "reset") == 0) c->h.emu.core.reset();
     const char *pair = strncmp(words, "option ", 7) == 0 ? words + 7 : NULL,
                *equals = pair ? strchr(pair, '=') : NULL;
     if (!equals) return;
     snprintf(key, sizeof(key), "%.*s", (int)(equals - pair), pair);
-    kl_options_set(&c->h.options, key, equals + 1, true, err, sizeof(err));
+    kl_options_set(&c->h.emu.options, key, equals + 1, true, err, sizeof(err));
 }
 
 /* The room's slot: a load names the frame of the save that it means. */
 static void save_or_load(struct child *c, const struct kl_recorded_deed *d) {
     char wanted[32];
     snprintf(wanted, sizeof(wanted), "load %" PRIu32, c->saved_frame);
-    if (strcmp(d->text, wanted) == 0 && c->saved_len) c->h.core.unserialize(c->saved, c->saved_len);
+    if (strcmp(d->text, wanted) == 0 && c->saved_len) c->h.emu.core.unserialize(c->saved, c->saved_len);
     if (strcmp(d->text, "save") != 0) return;
     struct kl_statehash ignored;
     kl_headless_hash(&c->h, &ignored);
@@ -89,12 +88,13 @@ static void snapshot(struct child *c, const char *words) {
     bool loads = strcmp(words, "snapshot load") == 0;
     if (!loads && strcmp(words, "snapshot") != 0) return;
     kl_headless_hash(&c->h, &ignored);
-    if (loads && c->h.buffer.size) c->h.core.unserialize(c->h.buffer.data, c->h.buffer.size);
+    if (loads && c->h.buffer.size) c->h.emu.core.unserialize(c->h.buffer.data, c->h.buffer.size);
 }
 
 static void flip(struct child *c, struct kl_corrupt *what) {
+    struct retro_memory_map map = kl_memory_inner(&c->h.emu.memory);
     char line[KLT_ERR];
-    kl_corrupt_do(what, &c->h.core, &c->h.map, line, sizeof(line));
+    kl_corrupt_do(what, &c->h.emu.core, &map, line, sizeof(line));
 }
 
 static void do_deed(struct child *c, const struct kl_recorded_deed *d) {
@@ -113,32 +113,28 @@ static void do_deed(struct child *c, const struct kl_recorded_deed *d) {
     }
 }
 
-static void give_key(void *ctx, const struct kl_key *k) {
-    const struct child *c = ctx;
-    if (c->h.key_event) c->h.key_event(k->down, k->code, k->character, k->modifiers);
-}
-
 /* The keys that are down before this frame. */
 static void rewind_keys(struct child *c, uint32_t frame) {
-    memset(&c->latch.keyboard, 0, sizeof(c->latch.keyboard));
+    memset(&c->h.emu.latch.keyboard, 0, sizeof(c->h.emu.latch.keyboard));
     for (uint32_t f = 0; c->setup.recording && f < frame; f++)
-        kl_keyboard_play(&c->latch.keyboard, kl_recording_at(&c->rec, f), NULL, NULL);
+        kl_keyboard_play(&c->h.emu.latch.keyboard, kl_recording_at(&c->rec, f), NULL, NULL);
 }
 
 static void run_frame(struct child *c) {
     uint32_t f = c->h.frame;
+    struct kl_frame frame = {.number = f};
     if (c->setup.recording) {
-        struct kl_frame frame = {.number = f};
         for (; c->deeds < c->rec.deeds && c->rec.deed[c->deeds].frame <= f; c->deeds++)
             do_deed(c, &c->rec.deed[c->deeds]);
         for (; c->marks < c->rec.marks && c->rec.mark[c->marks] <= f; c->marks++)
             kl_chain_label(&c->chain);
         memcpy(frame.in, kl_recording_at(&c->rec, f), sizeof(frame.in));
-        kl_headless_turn(&c->h);
-        kl_latch_frame(&c->latch, &frame, give_key, c);
     }
     if (c->corrupt.set && f == c->corrupt.frame) flip(c, &c->corrupt);
-    kl_headless_run(&c->h);
+    if (c->setup.recording)
+        kl_headless_play(&c->h, &frame);
+    else
+        kl_headless_run(&c->h);
     c->serialized = false;
 }
 
@@ -189,10 +185,10 @@ static void pass_deeds(struct child *c, uint32_t frame) {
 static bool do_load(struct child *c, const struct kl_machine_request *q, const uint8_t *bytes, size_t len) {
     struct kl_statehash after;
     char text[KLT_ERR];
-    size_t own = c->h.core.serialize_size();
+    size_t own = c->h.emu.core.serialize_size();
     pass_deeds(c, q->frame);
     c->serialized = false;
-    if (!c->h.core.unserialize(bytes, len)) {
+    if (!c->h.emu.core.unserialize(bytes, len)) {
         if (own == len)
             snprintf(text, sizeof(text), "%s does not take it, though its size is right (%zu bytes)",
                      c->h.name, own);
@@ -202,9 +198,9 @@ static bool do_load(struct child *c, const struct kl_machine_request *q, const u
                      own);
         return answer_text(c, 1, text);
     }
-    if (q->has_world) kl_world_start(c->h.world, q->epoch_s, 0);
-    if (q->has_world) kl_world_rate(c->h.world, (uint32_t)(c->h.av.timing.fps * 1e6 + 0.5));
-    kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance(c->h.world));
+    if (q->has_world) kl_world_start(c->h.emu.world, q->epoch_s, 0);
+    if (q->has_world) kl_world_rate(c->h.emu.world, (uint32_t)(c->h.emu.av.timing.fps * 1e6 + 0.5));
+    kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance(c->h.emu.world));
     rewind_keys(c, q->frame);
     kl_chain_loaded(&c->chain);
     kl_headless_hash(&c->h, &after);
@@ -218,7 +214,8 @@ static bool do_load(struct child *c, const struct kl_machine_request *q, const u
 static bool do_look(struct child *c) {
     struct kl_region at[KLT_REGIONS + 1];
     struct kl_statehash ignored;
-    uint32_t count = kl_regions_find(at, &c->h.core, &c->h.map);
+    struct retro_memory_map map = kl_memory_inner(&c->h.emu.memory);
+    uint32_t count = kl_regions_find(at, &c->h.emu.core, &map);
     kl_headless_hash(&c->h, &ignored);
     at[count] = (struct kl_region){.name = KLT_DUMP_STATE, .len = c->h.buffer.size, .ptr = c->h.buffer.data};
     count++;
@@ -240,8 +237,8 @@ static bool do_save(struct child *c) {
 
 static bool do_options(struct child *c) {
     struct kl_buffer text = {0};
-    for (unsigned i = 0; i < c->h.options.count; i++) {
-        const struct kl_option *o = &c->h.options.at[i];
+    for (unsigned i = 0; i < c->h.emu.options.count; i++) {
+        const struct kl_option *o = &c->h.emu.options.at[i];
         kl_buffer_add(&text, "%s\t%s", o->key, o->value);
         for (unsigned k = 0; k < o->choice_count; k++)
             kl_buffer_add(&text, "\t%s", o->choices[k]);
@@ -335,30 +332,10 @@ static int bring_files(struct child *c, char *err, size_t err_len) {
 static void fill_memory(struct child *c) {
     for (unsigned i = 0; i < c->rec.memories; i++) {
         const struct kl_start_memory *m = &c->rec.memory[i];
-        uint8_t *data = c->h.core.get_memory_data(m->id);
-        size_t size = c->h.core.get_memory_size(m->id);
+        uint8_t *data = c->h.emu.core.get_memory_data(m->id);
+        size_t size = c->h.emu.core.get_memory_size(m->id);
         if (data) memcpy(data, m->bytes, m->len < size ? m->len : size);
     }
-}
-
-/* As core_wrapper/env/reload.c does it in a room. */
-static int load_begun(struct child *c, char *err, size_t err_len) {
-    const struct kl_start_state *s = &c->rec.begun;
-    if (!s->bytes) return 0;
-    uint8_t *state = kl_snapshot_unpack(s->packed, s->packed_len, s->bytes, s->hash);
-    bool good = state && c->h.core.unserialize(state, s->bytes);
-    kl_headless_input(&c->h, NULL, 0);
-    for (unsigned i = 0; state && !good && i < KL_START_WARM_UP; i++) {
-        c->h.frame = 0;
-        kl_headless_run(&c->h);
-        good = c->h.core.unserialize(state, s->bytes);
-    }
-    free(state);
-    kl_headless_rewind(&c->h, 0, s->chance);
-    if (good) return 0;
-    snprintf(err, err_len, "%s does not take the state that the match begins with%s", c->h.name,
-             state ? "" : ": it is damaged");
-    return -1;
 }
 
 static int start(struct child *c, char *err, size_t err_len) {
@@ -385,12 +362,10 @@ static int start(struct child *c, char *err, size_t err_len) {
     if (s->moved) kl_library_move(s->core);
     if (kl_headless_open(&c->h, &setup, err, err_len) != 0) return -1;
     fill_memory(c);
-    if (load_begun(c, err, err_len) != 0) return -1;
+    if (kl_emulator_begin_state(&c->h.emu, &c->rec.begun, err, err_len) != 0) return -1;
     kl_chain_begin(&c->chain);
     for (unsigned i = 0; s->verifies && i < c->rec.hashes; i++)
         if (c->rec.hash[i].has & KL_HASH_PICTURE) c->h.chain = &c->chain;
-    kl_latch_init(&c->latch, true);
-    c->h.latch = s->recording ? &c->latch : NULL;
     c->h.asked = s->asks ? &c->asked : NULL;
     kl_headless_input(&c->h, c->input, s->ports ? (unsigned)s->ports : 2);
     return s->measures ? kl_measure_begin(&c->measure, &c->h, c->input, err, err_len) : 0;
@@ -398,18 +373,17 @@ static int start(struct child *c, char *err, size_t err_len) {
 
 static bool introduce(struct child *c) {
     static struct kl_machine_info info;
-    info = (struct kl_machine_info){.epoch_s = c->setup.epoch_s, .fps = c->h.av.timing.fps};
+    info = (struct kl_machine_info){.epoch_s = c->setup.epoch_s, .fps = c->h.emu.av.timing.fps};
     snprintf(info.name, sizeof(info.name), "%s", c->h.name);
     snprintf(info.version, sizeof(info.version), "%s", c->h.version);
     snprintf(info.content, sizeof(info.content), "none");
-    if (c->h.game.path && !c->setup.measures)
-        kl_identity_hash_file(c->h.game.path, info.content, sizeof(info.content));
+    const struct kl_content *content = &c->h.emu.content;
+    if (!content->none && !c->setup.measures)
+        kl_identity_hash_file(content->item[0].path, info.content, sizeof(info.content));
     if (c->setup.verifies) {
         /* Of content and files, as a room of this machine would have them. */
-        struct kl_content content = {
-            .none = !c->h.game.path, .count = c->h.game.path ? 1 : 0, .item = {c->h.game}};
-        kl_identity_content(&info.facts, &content, NULL);
-        kl_identity_files(&info.facts, c->h.world, c->h.system_dir, &content, NULL);
+        kl_identity_content(&info.facts, content, NULL);
+        kl_identity_files(&info.facts, c->h.emu.world, c->h.system_dir, content, NULL);
     }
     return answer(c, 0, &info, sizeof(info));
 }

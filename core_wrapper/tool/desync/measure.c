@@ -25,7 +25,7 @@ static void hash(struct kl_measure *m, struct kl_statehash *out) {
 
 static bool load_state(struct kl_measure *m, const uint8_t *state, size_t len) {
     uint64_t start = kl_now_us();
-    bool ok = m->h->core.unserialize(state, len);
+    bool ok = m->h->emu.core.unserialize(state, len);
     m->unserialize_us += kl_now_us() - start;
     m->unserializes++;
     return ok;
@@ -40,10 +40,10 @@ static void run_beside(struct kl_measure *m) {
     kl_headless_run(h);
     if (h->frame % 8 == 4) {
         kl_headless_hash(h, &ignored);
-        m->beside_chance = kl_world_chance(h->world);
+        m->beside_chance = kl_world_chance(h->emu.world);
     }
     if (h->frame % 8 != 0 || h->frame < 8 || !h->buffer.size) return;
-    if (!h->core.unserialize(h->buffer.data, h->buffer.size)) return;
+    if (!h->emu.core.unserialize(h->buffer.data, h->buffer.size)) return;
     kl_headless_rewind(h, h->frame - 4, m->beside_chance);
     while (h->frame % 8 != 0)
         kl_headless_run(h);
@@ -55,25 +55,27 @@ static void run_astray(struct kl_measure *m) {
     struct kl_input_source *input = h->input;
     uint32_t frame = h->frame;
     uint16_t keys = h->keys_down;
-    uint64_t av = h->av_hash, chance = kl_world_chance(h->world);
-    bool stuck = !h->pages || (frame == 4 && !kl_pages_begin(h->pages));
+    struct kl_latch latch = h->emu.latch;
+    uint64_t av = h->av_hash, chance = kl_world_chance(h->emu.world);
+    bool stuck = !h->emu.pages || (frame == 4 && !kl_pages_begin(h->emu.pages));
     for (unsigned i = 0; i < 4 && !stuck; i++) {
-        stuck = !kl_pages_keep(h->pages, i);
+        stuck = !kl_pages_keep(h->emu.pages, i);
         kl_headless_input(h, NULL, 0);
         kl_headless_run(h);
     }
     kl_headless_input(h, input, 2);
-    stuck = stuck || !kl_pages_back(h->pages, 0);
-    if (stuck) m->fault = h->pages ? kl_pages_unfit(h->pages) : "not here";
+    stuck = stuck || !kl_pages_back(h->emu.pages, 0);
+    if (stuck) m->fault = h->emu.pages ? kl_pages_unfit(h->emu.pages) : "not here";
     kl_headless_rewind(h, frame, chance);
     h->keys_down = keys;
+    h->emu.latch = latch;
     h->av_hash = av;
 }
 
 static void run_frame(struct kl_measure *m) {
     uint32_t f = m->h->frame;
     if (m->mode == KL_MEASURE_PAGES && f % 8 == 4) run_astray(m);
-    if (m->mode == KL_MEASURE_HIDDEN) m->h->av_enable = f % 4 == 3 ? 3 : 0;
+    if (m->mode == KL_MEASURE_HIDDEN) m->h->unseen = f % 4 != 3;
     uint64_t start = kl_now_us();
     kl_headless_run(m->h);
     uint64_t took_us = kl_now_us() - start;
@@ -127,7 +129,7 @@ static void check_replay(struct kl_measure *m, bool has_state, struct kl_measure
     uint32_t frame = m->h->frame;
     size_t start_len = m->h->buffer.size;
     uint8_t *saved = copy_state(m);
-    uint64_t av = m->h->av_hash, chance = kl_world_chance(m->h->world);
+    uint64_t av = m->h->av_hash, chance = kl_world_chance(m->h->emu.world);
     run_frames(m, REPLAY_FRAMES);
     hash(m, &once);
     size_t len = m->h->buffer.size;
@@ -152,7 +154,7 @@ static void check_files(struct kl_measure *m, char *out, size_t cap) {
     struct kl_fileset *k;
     char why[256];
     if (m->history_only) return;
-    if (kl_world_files_keep(m->h->world, &k, why, sizeof why) != 0) {
+    if (kl_world_files_keep(m->h->emu.world, &k, why, sizeof why) != 0) {
         snprintf(out, cap, "%s", why);
         m->history_only = true;
         return;
@@ -221,7 +223,7 @@ int kl_measure_begin(struct kl_measure *m, struct kl_headless *h, struct kl_inpu
         return -1;
     }
     kl_headless_input(&m->beside, input, 2);
-    if (m->beside.core.run == h->core.run) {
+    if (m->beside.emu.core.run == h->emu.core.run) {
         snprintf(err, err_len, "there is no second copy beside it: its library is marked to stay");
         return -1;
     }
@@ -238,13 +240,13 @@ void kl_measure_figures(struct kl_measure *m, struct kl_measure_figures *out) {
     struct kl_ram ram;
     uint64_t sum = 0;
     memset(out, 0, sizeof(*out));
-    kl_ram_find(&ram, &m->h->core, &m->h->map);
+    kl_emulator_find_ram(&m->h->emu, &ram);
     out->ram_pieces = ram.count;
     for (unsigned i = 0; i < ram.count; i++)
         out->ram_bytes += ram.piece[i].len;
-    memcpy(out->turned, m->h->turned.turned, sizeof(out->turned));
-    memcpy(out->left, m->h->turned.left, sizeof(out->left));
-    out->rand = m->h->turned.rand;
+    memcpy(out->turned, m->h->emu.turned.turned, sizeof(out->turned));
+    memcpy(out->left, m->h->emu.turned.left, sizeof(out->left));
+    out->rand = m->h->emu.turned.rand;
     for (uint32_t i = 0; i < m->frames; i++)
         sum += m->frame_us[i];
     if (m->frames) qsort(m->frame_us, m->frames, sizeof(m->frame_us[0]), by_value);
@@ -258,7 +260,7 @@ void kl_measure_figures(struct kl_measure *m, struct kl_measure_figures *out) {
 
 void kl_measure_end(struct kl_measure *m) {
     char err[KLT_ERR];
-    if (m->beside.world) kl_headless_close(&m->beside, err, sizeof(err));
+    if (m->beside.emu.world) kl_headless_close(&m->beside, err, sizeof(err));
     free(m->frame_us);
     free(m->serialize_us);
     free(m->map);

@@ -1,19 +1,18 @@
 #include "core_wrapper/tool/headless/headless.h"
-#include "core_wrapper/frame/picture.h"
-#include "core_wrapper/start/rand_use.h"
-#include "core_wrapper/world/view.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "net/platform/process.h"
+#include "core_wrapper/env/core_log.h"
+#include "core_wrapper/env/reload.h"
+#include "core_wrapper/frame/picture.h"
 #include "net/platform/library.h"
+#include "net/platform/process.h"
 
-static struct kl_headless *current; /* for the callbacks */
+static struct kl_headless *current; /* for the callbacks without a context */
 
 struct kl_headless *kl_headless_current(void) {
     return current;
@@ -23,59 +22,70 @@ void kl_headless_turn(struct kl_headless *h) {
     current = h;
 }
 
-/* --- callbacks --- */
-
-static bool on_environment(unsigned cmd, void *data) {
-    return current ? kl_headless_environment(current, cmd, data) : false;
-}
+/* --- picture and sound --- */
 
 /* The hash of the picture goes by lines: the bytes between them are the core's own. */
 static void fold_picture(struct kl_headless *h, const uint8_t *data, unsigned width, unsigned height,
                          size_t pitch) {
-    size_t line_bytes = (size_t)width * (h->wide_pixels ? 4 : 2);
+    size_t line_bytes = (size_t)width * (h->emu.picture.format == RETRO_PIXEL_FORMAT_XRGB8888 ? 4 : 2);
     if (!data || data == RETRO_HW_FRAME_BUFFER_VALID) return;
     for (unsigned y = 0; y < height; y++)
         h->av_hash = XXH3_64bits_withSeed(data + y * pitch, line_bytes, h->av_hash);
 }
 
-static void on_video(const void *data, unsigned width, unsigned height, size_t pitch) {
-    if (!current) return;
-    current->video_frames++;
-    if (current->want_av) fold_picture(current, data, width, height, pitch);
-    if (current->chain && data)
-        kl_chain_picture(current->chain,
-                         data == RETRO_HW_FRAME_BUFFER_VALID
-                             ? 0
-                             : kl_picture_hash((enum retro_pixel_format)current->told.pixel_format, data,
-                                               width, height, pitch));
+static void on_video(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch) {
+    struct kl_headless *h = ctx;
+    if (h->want_av) fold_picture(h, data, width, height, pitch);
+    if (h->chain && data)
+        kl_chain_picture(h->chain, data == RETRO_HW_FRAME_BUFFER_VALID
+                                       ? 0
+                                       : kl_picture_hash(h->emu.picture.format, data, width, height, pitch));
 }
 
-static size_t on_audio_batch(const int16_t *data, size_t frames) {
-    if (!current) return frames;
-    current->audio_frames += frames;
-    if (current->wav) kl_wav_add(current->wav, data, frames);
-    if (current->want_av) current->av_hash = XXH3_64bits_withSeed(data, frames * 4, current->av_hash);
-    return frames;
+static void on_sound(void *ctx, const int16_t *data, size_t frames) {
+    struct kl_headless *h = ctx;
+    if (h->wav) kl_wav_add(h->wav, data, frames);
+    if (h->want_av) h->av_hash = XXH3_64bits_withSeed(data, frames * 4, h->av_hash);
 }
 
-static void on_audio(int16_t left, int16_t right) {
-    int16_t frame[2] = {left, right};
-    on_audio_batch(frame, 1);
-}
+/* --- the pads of the script --- */
 
 /* In a room the pads answer for the sample that the wrapper takes, alone for the frame that runs. */
 static uint32_t input_frame(const struct kl_headless *h) {
     return h->wrapper && h->setup.in_room ? h->wrapper->next_sample() : h->frame;
 }
 
-/* The keys that changed since the last poll, as events. */
-static void on_input_poll(void) {
-    if (!current || current->latch || !current->key_event || !current->input_ports) return;
-    uint16_t down = kl_input_source_keys(current->input, input_frame(current));
-    unsigned changed = down ^ current->keys_down;
-    current->keys_down = down;
-    for (unsigned i = 0; i < KLT_INPUT_KEYS; i++)
-        if (changed >> i & 1) current->key_event(down >> i & 1, kl_input_source_code(i), 0, 0);
+static int16_t script_state(unsigned port, unsigned device, unsigned index, unsigned id) {
+    const struct kl_headless *h = current;
+    if (!h || port >= h->input_ports) return 0;
+    device &= RETRO_DEVICE_MASK;
+    if (device == RETRO_DEVICE_KEYBOARD) {
+        uint16_t down = kl_input_source_keys(h->input, input_frame(h));
+        for (unsigned i = 0; i < KLT_INPUT_KEYS; i++)
+            if (kl_input_source_code(i) == id) return down >> i & 1;
+        return 0;
+    }
+    if (device != RETRO_DEVICE_JOYPAD)
+        return kl_input_source_other(h->input, input_frame(h), port, device, index, id);
+    uint16_t mask = kl_input_source_joypad(h->input, input_frame(h), port);
+    if (id == RETRO_DEVICE_ID_JOYPAD_MASK) return (int16_t)mask;
+    return id < 16 && (mask >> id & 1);
+}
+
+/* The keys that changed since the last poll, as events: the wrapper hears them, or the core's latch. */
+static void script_poll(void) {
+    struct kl_headless *h = current;
+    if (!h || !h->emu.told.key_event || !h->input_ports) return;
+    uint16_t down = kl_input_source_keys(h->input, input_frame(h));
+    unsigned changed = down ^ h->keys_down;
+    h->keys_down = down;
+    for (unsigned i = 0; i < KLT_INPUT_KEYS; i++) {
+        if (!(changed >> i & 1)) continue;
+        if (h->wrapper)
+            h->emu.told.key_event(down >> i & 1, kl_input_source_code(i), 0, 0);
+        else
+            kl_latch_key(&h->emu.latch, down >> i & 1, kl_input_source_code(i), 0, 0);
+    }
 }
 
 static void note_question(struct kl_asked *a, const struct kl_question *q) {
@@ -89,25 +99,14 @@ static void note_question(struct kl_asked *a, const struct kl_question *q) {
     if (!a->more) a->at[a->count++] = *q;
 }
 
+/* A bare core reads its frame, as in a room; the wrapper makes samples of the script. */
 static int16_t on_input_state(unsigned port, unsigned device, unsigned index, unsigned id) {
-    if (current && current->asked)
+    if (!current) return 0;
+    if (current->asked)
         note_question(current->asked, &(struct kl_question){(uint8_t)port, device & RETRO_DEVICE_MASK,
                                                             (uint8_t)index, (uint16_t)id});
-    if (current && current->latch) return kl_latch_state(current->latch, port, device, index, id);
-    if (!current || port >= current->input_ports) return 0;
-    device &= RETRO_DEVICE_MASK;
-    if (device == RETRO_DEVICE_KEYBOARD) {
-        const struct kl_headless *h = current;
-        uint16_t down = kl_input_source_keys(h->input, input_frame(h));
-        for (unsigned i = 0; i < KLT_INPUT_KEYS; i++)
-            if (kl_input_source_code(i) == id) return down >> i & 1;
-        return 0;
-    }
-    if (device != RETRO_DEVICE_JOYPAD)
-        return kl_input_source_other(current->input, input_frame(current), port, device, index, id);
-    uint16_t mask = kl_input_source_joypad(current->input, input_frame(current), port);
-    if (id == RETRO_DEVICE_ID_JOYPAD_MASK) return (int16_t)mask;
-    return id < 16 && (mask >> id & 1);
+    return current->wrapper ? script_state(port, device, index, id)
+                            : kl_latch_state(&current->emu.latch, port, device, index, id);
 }
 
 /* --- the way up --- */
@@ -126,7 +125,7 @@ static int greet_wrapper(struct kl_headless *h, klw_api_fn get, char *err, size_
         h->wrapper->set_hash_callback(h->setup.on_hash, h->setup.on_hash_user);
         return 0;
     }
-    snprintf(err, err_len, "%s: expected wrapper interface %d, got %u", h->core.path, KLW_API_VERSION,
+    snprintf(err, err_len, "%s: expected wrapper interface %d, got %u", h->emu.core.path, KLW_API_VERSION,
              h->wrapper ? h->wrapper->version : 0);
     return -1;
 }
@@ -135,39 +134,30 @@ static int greet_wrapper(struct kl_headless *h, klw_api_fn get, char *err, size_
  * opened as it is, for it looks for things beside its own file. */
 static int open_core(struct kl_headless *h, char *err, size_t err_len) {
     const char *path = h->setup.core_path;
-    int result = h->setup.virtual_clock ? kl_core_open_late(&h->core, path, err, err_len)
-                                        : kl_core_open(&h->core, path, err, err_len);
+    int result = h->setup.virtual_clock ? kl_core_open_late(&h->emu.core, path, err, err_len)
+                                        : kl_core_open(&h->emu.core, path, err, err_len);
     if (result != 0) return -1;
-    if (wrapper_symbol(&h->core) && h->core.late) {
-        kl_core_close(&h->core);
-        if (kl_core_open(&h->core, path, err, err_len) != 0) return -1;
+    if (wrapper_symbol(&h->emu.core) && h->emu.core.late) {
+        kl_core_close(&h->emu.core);
+        if (kl_core_open(&h->emu.core, path, err, err_len) != 0) return -1;
     }
-    klw_api_fn get = wrapper_symbol(&h->core);
+    klw_api_fn get = wrapper_symbol(&h->emu.core);
     return get ? greet_wrapper(h, get, err, err_len) : 0;
 }
 
 /* The wrapper turns the world of the core inside it, and is told so by the environment: its own imports keep
  * the host's clock. */
-static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
-    struct retro_system_info info = {0};
+static int turn_world(struct kl_headless *h, char *err, size_t err_len) {
     char epoch[32];
-    if (!h->setup.virtual_clock) {
-        kl_environment_set("KEYLOCK_EPOCH", NULL);
-        return 0;
-    }
-    if (h->wrapper) {
-        snprintf(epoch, sizeof(epoch), "%" PRIu64, h->setup.epoch_s);
-        kl_environment_set("KEYLOCK_EPOCH", epoch);
-        return 0;
-    }
-    kl_world_start(h->world, h->setup.epoch_s, 0);
-    int result = kl_world_turn(h->world, h->core.handle, &h->turned, err, err_len);
-    if (result == 0 && h->setup.own_heap) h->pages = kl_pages_take(h->world, h->core.handle, err, err_len);
-    if (result == 0 && h->setup.session_files) result = kl_headless_view_files(h, err, err_len);
-    kl_core_construct(&h->core);
-    h->core.get_system_info(&info);
-    kl_world_rand_use(h->world, kl_rand_use(info.library_name, h->setup.content_path));
-    return result;
+    bool wrapped = h->wrapper && h->setup.virtual_clock;
+    snprintf(epoch, sizeof(epoch), "%" PRIu64, h->setup.epoch_s);
+    kl_environment_set("KEYLOCK_EPOCH", wrapped ? epoch : NULL);
+    if (h->wrapper || !h->setup.virtual_clock) return 0;
+    h->emu.own_heap = h->setup.own_heap;
+    if (h->setup.session_files)
+        kl_gifts_view(&h->emu.gifts, h->emu.world, h->system_dir, h->emu.save_dir, h->emu.content.stem,
+                      h->emu.content.item[0].path, false);
+    return kl_emulator_turn(&h->emu, h->setup.epoch_s, err, err_len);
 }
 
 static int set_options(struct kl_headless *h, bool pending, char *err, size_t err_len) {
@@ -180,40 +170,41 @@ static int set_options(struct kl_headless *h, bool pending, char *err, size_t er
             return -1;
         }
         snprintf(key, sizeof(key), "%.*s", (int)(equals - h->setup.options[i]), h->setup.options[i]);
-        if (kl_options_set(&h->options, key, equals + 1, pending, err, err_len) != 0) return -1;
+        if (kl_options_set(&h->emu.options, key, equals + 1, pending, err, err_len) != 0) return -1;
     }
     return 0;
 }
 
-/* Arcade cores load a game that lacks files all the same, and show a picture that names them: there is no
- * machine, neither memory nor state. */
-static bool shows_error(struct kl_headless *h) {
-    struct kl_ram ram;
-    if (h->wrapper || !*h->core_error) return false;
-    kl_ram_find(&ram, &h->core, &h->map);
-    return !ram.count && h->core.serialize_size() == 0;
-}
-
 static int load_game(struct kl_headless *h, char *err, size_t err_len) {
+    struct kl_emulator *e = &h->emu;
     if (kl_headless_read_content(h, err, err_len) != 0) return -1;
-    h->core.game_loaded = h->core.load_game(h->game.path ? &h->game : NULL);
-    if (h->core.game_loaded && !shows_error(h)) return 0;
-    const char *why = h->wrapper ? h->wrapper->error() : h->core_error;
+    e->load = KL_LOAD_FIRST;
+    bool loaded = kl_emulator_load_content(e);
+    e->load = KL_LOAD_NONE;
+    if (loaded && (h->wrapper || !*kl_emulator_refusal(e))) return 0;
+    const char *why = h->wrapper ? h->wrapper->error() : kl_core_log_error(e);
     if (h->wants_hw_render && !*why) why = "it asked for hardware rendering, which a headless run has not";
-    snprintf(err, err_len, "the core %s did not load %s%s%s%s", h->name[0] ? h->name : h->core.path,
+    snprintf(err, err_len, "the core %s did not load %s%s%s%s", h->name[0] ? h->name : e->core.path,
              h->setup.content_path ? h->setup.content_path : "without content", *why ? ": " : "", why,
-             h->core.game_loaded ? "" : " (retro_load_game returned false)");
+             loaded ? "" : " (retro_load_game returned false)");
     return -1;
 }
 
-static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
-    h->core.get_system_av_info(&h->av);
-    double fps = h->av.timing.fps;
-    if (!(fps >= 1 && fps <= 1000)) {
-        snprintf(err, err_len, "the core says %g frames a second: expected 1 to 1000", fps);
+/* The game runs from here on. */
+static int begin_play(struct kl_headless *h, char *err, size_t err_len) {
+    struct kl_emulator *e = &h->emu;
+    bool key_events = e->latch.key_events;
+    e->core.get_system_av_info(&e->av);
+    if (!(e->av.timing.fps >= 1 && e->av.timing.fps <= 1000)) {
+        snprintf(err, err_len, "the core says %g frames a second: expected 1 to 1000", e->av.timing.fps);
         return -1;
     }
-    if (!h->wrapper) kl_world_rate(h->world, (uint32_t)llround(fps * 1e6));
+    e->told.av = e->av;
+    e->options.updated = false;
+    kl_world_rate(e->world, kl_emulator_fps_uhz(e->av.timing.fps));
+    kl_latch_init(&e->latch, true);
+    e->latch.key_events = key_events;
+    e->phase = KL_PHASE_PLAYING;
     return 0;
 }
 
@@ -290,52 +281,50 @@ static void set_devices(struct kl_headless *h) {
     const struct kl_headless_devices *d = &h->setup.devices;
     for (unsigned port = 0; port < KL_MAX_SEATS; port++)
         if (d->set >> port & 1 || port < 2)
-            h->core.set_controller_port_device(port, d->set >> port & 1 ? d->id[port] : RETRO_DEVICE_JOYPAD);
+            h->emu.core.set_controller_port_device(port,
+                                                   d->set >> port & 1 ? d->id[port] : RETRO_DEVICE_JOYPAD);
+}
+
+static void meet_core(struct kl_headless *h) {
+    struct kl_core *c = &h->emu.core;
+    c->set_environment(kl_emulator_environment(&h->emu));
+    c->get_system_info(&h->info);
+    c->init();
+    c->initialised = true;
+    c->get_system_info(&h->info); /* a wrapper may know only now */
+    const char *name = h->info.library_name, *version = h->info.library_version;
+    snprintf(h->name, sizeof(h->name), "%.*s", kl_core_text_len(name, 127), name ? name : "");
+    snprintf(h->version, sizeof(h->version), "%.*s", kl_core_text_len(version, 127), version ? version : "");
+    kl_emulator_give_callbacks(&h->emu);
+    if (h->wrapper) c->set_input_poll(script_poll);
+    c->set_input_state(on_input_state);
 }
 
 static int start(struct kl_headless *h, char *err, size_t err_len) {
-    h->world = kl_world_take();
-    if (!h->world) {
+    const struct kl_emulator_hooks hooks = {.ctx = h, .video = on_video, .sound = on_sound};
+    if (kl_emulator_begin(&h->emu, &kl_headless_front, &hooks) != 0) {
         snprintf(err, err_len, "this process runs %d cores already, which is the most", KL_WORLDS);
         return -1;
     }
     if (kl_headless_make_dirs(h, err, err_len) != 0) return -1;
     if (open_core(h, err, err_len) != 0) return -1;
-    if (settle_world(h, err, err_len) != 0) return -1;
+    if (kl_headless_name_content(h, err, err_len) != 0) return -1;
+    if (turn_world(h, err, err_len) != 0) return -1;
     if (set_options(h, true, err, err_len) != 0) return -1;
-    h->core.set_environment(on_environment);
-    h->core.get_system_info(&h->info);
-    h->core.init();
-    h->core.initialised = true;
-    h->core.get_system_info(&h->info); /* a wrapper may know only now */
-    const char *name = h->info.library_name, *version = h->info.library_version;
-    snprintf(h->name, sizeof(h->name), "%.*s", kl_core_text_len(name, 127), name ? name : "");
-    snprintf(h->version, sizeof(h->version), "%.*s", kl_core_text_len(version, 127), version ? version : "");
-    h->core.set_video_refresh(on_video);
-    h->core.set_audio_sample(on_audio);
-    h->core.set_audio_sample_batch(on_audio_batch);
-    h->core.set_input_poll(on_input_poll);
-    h->core.set_input_state(on_input_state);
+    meet_core(h);
     if (load_game(h, err, err_len) != 0) return -1;
     if (set_options(h, false, err, err_len) != 0) return -1;
-    if (settle_av(h, err, err_len) != 0) return -1;
+    if (begin_play(h, err, err_len) != 0) return -1;
     set_devices(h);
     return kl_headless_load_sram(h, err, err_len);
 }
 
 static void tear_down(struct kl_headless *h) {
     current = h;
-    if (h->pages) kl_pages_end(h->pages);
-    kl_core_close(&h->core);
-    kl_pages_release(h->pages);
-    h->pages = NULL;
-    kl_headless_free_content(h);
-    kl_options_free(&h->options);
-    free((void *)h->map.descriptors);
+    kl_emulator_close(&h->emu);
+    kl_content_free(&h->emu.content);
     kl_statehash_buffer_free(&h->buffer);
     kl_headless_remove_dirs(h);
-    kl_world_release(h->world);
-    h->world = NULL;
     current = NULL;
 }
 
@@ -343,7 +332,6 @@ int kl_headless_open(struct kl_headless *h, const struct kl_headless_setup *setu
                      size_t err_len) {
     memset(h, 0, sizeof(*h));
     h->setup = *setup;
-    h->av_enable = 3;
     current = h;
     if (start(h, err, err_len) == 0) return 0;
     tear_down(h);
@@ -357,36 +345,42 @@ void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsig
     h->input_ports = ports;
 }
 
-void kl_headless_run(struct kl_headless *h) {
+void kl_headless_play(struct kl_headless *h, const struct kl_frame *f) {
     current = h;
-    if (!h->wrapper) kl_world_frame(h->world, h->frame);
-    if (h->frame_time.callback) h->frame_time.callback(h->frame_time.reference);
-    h->core.run();
+    kl_world_frame(h->emu.world, h->frame);
+    kl_emulator_run(&h->emu, f, h->unseen);
     if (h->chain) kl_chain_frame(h->chain);
-    if (!h->wrapper) {
-        kl_world_rest(h->world);
-        kl_world_files_settle(h->world);
-    }
     h->frame++;
+}
+
+void kl_headless_run(struct kl_headless *h) {
+    struct kl_frame f = {.number = h->frame};
+    unsigned ports = h->input_ports < KL_MAX_SEATS ? h->input_ports : KL_MAX_SEATS;
+    current = h;
+    if (!h->wrapper && ports) {
+        script_poll();
+        kl_latch_poll(&h->emu.latch, script_state, ports);
+        kl_latch_sample(&h->emu.latch, f.in, ports);
+    }
+    kl_headless_play(h, &f);
 }
 
 void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance) {
     h->frame = f;
-    if (h->wrapper) return;
-    kl_world_frame(h->world, f);
-    kl_world_chance_set(h->world, chance);
+    kl_world_frame(h->emu.world, f);
+    kl_world_chance_set(h->emu.world, chance);
 }
 
 void kl_headless_hash(struct kl_headless *h, struct kl_statehash *out) {
     struct kl_ram ram;
-    kl_ram_find(&ram, &h->core, &h->map);
-    kl_statehash_take(out, &h->core, &ram, &h->buffer);
+    kl_emulator_find_ram(&h->emu, &ram);
+    kl_statehash_take(out, &h->emu.core, &ram, &h->buffer);
 }
 
 void kl_headless_hash_ram(struct kl_headless *h, struct kl_statehash *out) {
     struct kl_ram ram;
     memset(out, 0, sizeof(*out));
-    kl_ram_find(&ram, &h->core, &h->map);
+    kl_emulator_find_ram(&h->emu, &ram);
     out->has_ram = kl_ram_hash(&ram, &out->ram);
 }
 

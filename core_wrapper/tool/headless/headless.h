@@ -1,27 +1,23 @@
-/* headless.h - a frontend without screen, sound or pads: loads a core (or the wrapper, which is one) and
- * runs it as RetroArch would.
+/* headless.h - a frontend without screen, sound or pads. The core is an emulator of its own
+ * (core_wrapper/env/emulator.h), with the answers and the files that it has in a room. The wrapper is a core
+ * here, too.
  *
- * libretro's callbacks carry no context: of several in a process, the callbacks are of the one that was
+ * libretro's callbacks carry no context: of several in a process, the frontend's own are of the one that was
  * called last. Not thread-safe. */
 #ifndef KLT_HEADLESS_H
 #define KLT_HEADLESS_H
 
 #include "net/platform/options.h"
 #include "net/engine/engine.h"
-#include "core_wrapper/core/core.h"
-#include "core_wrapper/frame/chain.h"
-#include "core_wrapper/frame/latch.h"
-#include "core_wrapper/core/options.h"
 #include "core_wrapper/core/statehash.h"
-#include "core_wrapper/world/pages.h"
-#include "core_wrapper/world/world.h"
+#include "core_wrapper/env/emulator.h"
+#include "core_wrapper/frame/chain.h"
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/tool/headless/input_source.h"
 #include "core_wrapper/voice/wav.h"
 
 #define KLT_EPOCH_DEFAULT 946684800u /* 2000-01-01 00:00:00 UTC */
 #define KLT_ERR           1024       /* bytes of an error line */
-#define KLT_OVERRIDES     16         /* of a core's content; more are dropped */
 
 /* Controllers by port; a port without one has a pad (the first two) or the core's own default. */
 struct kl_headless_devices {
@@ -70,15 +66,6 @@ struct kl_headless_setup {
     bool quiet; /* drop the core's log and messages below warnings */
 };
 
-#define KLT_LEDS 32 /* that are kept; others are dropped */
-
-/* Lasting words of the core to the frontend for which struct kl_headless has no other place. */
-struct kl_headless_told {
-    unsigned rotation, pixel_format;
-    uint16_t rumble[KLT_INPUT_PORTS][2]; /* by port: strong, weak */
-    int led[KLT_LEDS];
-};
-
 /* All inputs that the core has asked for. */
 #define KLT_ASKED 512
 struct kl_asked {
@@ -90,46 +77,22 @@ struct kl_asked {
     } at[KLT_ASKED];
 };
 
-/* A core's word that content of these endings ("a|b") comes by path alone, or in memory. */
-struct kl_headless_override {
-    char extensions[256];
-    bool need_fullpath;
-};
-
 struct kl_headless {
     struct kl_headless_setup setup;
-    struct kl_core core;
+    struct kl_emulator emu;        /* of the core, or of the wrapper */
     const struct klw_api *wrapper; /* NULL: a bare core */
-    struct kl_world *world;
-    struct kl_pages *pages; /* with own_heap; NULL: it cannot go back by them */
-    struct kl_world_report turned;
-    struct kl_options options;
     struct retro_system_info info; /* its strings belong to the core */
     char name[128], version[128];  /* copies that outlive the core */
-    struct retro_system_av_info av;
-    struct retro_memory_map map;
-    struct retro_frame_time_callback frame_time;
-    retro_keyboard_event_t key_event; /* the core's; NULL: none */
-    uint16_t keys_down;               /* of the source's keyboard, as the core has heard */
-    struct kl_headless_told told;
-    struct retro_game_info game;
-    struct retro_game_info_ext game_ext;
-    char *content_dir, *content_name, *content_ext;
-    void *content_data;
-    char scratch[256], system_dir[4096], save_dir[4096];
-    struct kl_headless_override override[KLT_OVERRIDES];
-    unsigned override_count;
-    char core_error[256]; /* the first that the core logged before its game was loaded, or "" */
-    bool support_no_game, shutdown, wants_hw_render, wide_pixels;
+    char scratch[256], system_dir[4096];
+    bool shutdown, wants_hw_render;
     uint32_t frame; /* retro_run calls so far; alone: the next frame */
     struct kl_input_source *input;
     unsigned input_ports;   /* ports below this have pads */
-    struct kl_latch *latch; /* answers instead of input; NULL: none */
+    uint16_t keys_down;     /* of the source's keyboard, as it was said last */
     struct kl_asked *asked; /* notes the core's questions; NULL: nobody does */
-    int av_enable;          /* answer to GET_AUDIO_VIDEO_ENABLE: bit 0 video, bit 1 audio */
+    bool unseen;            /* the frames that run will not be seen, and the core may know */
     bool want_av;           /* fold picture and sound into av_hash */
     uint64_t av_hash;
-    uint64_t audio_frames, video_frames;
     struct kl_wav *wav;     /* takes the sound; NULL: nobody does */
     struct kl_chain *chain; /* takes the pictures; NULL: nobody does */
     struct kl_statehash_buffer buffer;
@@ -142,8 +105,10 @@ int kl_headless_open(struct kl_headless *h, const struct kl_headless_setup *setu
 /* Gives input from src to ports [0, ports). NULL: nothing is pressed. */
 void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsigned ports);
 
-/* One retro_run. */
+/* One retro_run, with the input from there. */
 void kl_headless_run(struct kl_headless *h);
+/* The same with the inputs of this frame. */
+void kl_headless_play(struct kl_headless *h, const struct kl_frame *f);
 
 /* Goes back to frame f (after an unserialize): clock, input and random numbers follow. */
 void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance);
@@ -162,20 +127,17 @@ int kl_headless_close(struct kl_headless *h, char *err, size_t err_len);
 void kl_headless_turn(struct kl_headless *h);
 /* The one that was called last, for callbacks without a context; NULL: none. */
 struct kl_headless *kl_headless_current(void);
-/* headless_env.c */
-bool kl_headless_environment(struct kl_headless *h, unsigned cmd, void *data);
-/* headless_told.c: rumble and lights, and the lasting things that the core told the frontend as text, a line
- * each, in an order of its own. 0, or -1 with errno. */
-bool kl_headless_rumble(struct retro_rumble_interface *out);
-bool kl_headless_leds(struct retro_led_interface *out);
+/* headless_front.c: the answers of a frontend without anything. */
+extern const struct kl_front kl_headless_front;
+/* The lasting things that the core has told, as text, a line each, in an order of its own. 0, or -1 with
+ * errno. */
 int kl_headless_write_told(const struct kl_headless *h, const char *path);
-/* headless_files.c: the content, the folders, the save RAM. */
-/* From now on a bare core's files are those of a session: nothing of the player's is written. */
-int kl_headless_view_files(struct kl_headless *h, char *err, size_t err_len);
+/* headless_files.c: the content, the folders, the save RAM. Each 0, or -1 with a line in err. */
 int kl_headless_make_dirs(struct kl_headless *h, char *err, size_t err_len);
 void kl_headless_remove_dirs(struct kl_headless *h);
+/* Its path, once there is an emulator; its bytes, once the core has said how it takes them. */
+int kl_headless_name_content(struct kl_headless *h, char *err, size_t err_len);
 int kl_headless_read_content(struct kl_headless *h, char *err, size_t err_len);
-void kl_headless_free_content(struct kl_headless *h);
 int kl_headless_load_sram(struct kl_headless *h, char *err, size_t err_len);
 int kl_headless_store_sram(struct kl_headless *h, char *err, size_t err_len);
 

@@ -1,8 +1,6 @@
-#include "net/platform/buffer.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/headless/headless.h"
-#include "core_wrapper/world/view.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -37,20 +35,7 @@ static int settle_dir(struct kl_headless *h, const char *named, const char *what
 int kl_headless_make_dirs(struct kl_headless *h, char *err, size_t err_len) {
     if (settle_dir(h, h->setup.system_dir, "system", h->system_dir, sizeof(h->system_dir), err, err_len) != 0)
         return -1;
-    return settle_dir(h, h->setup.save_dir, "save", h->save_dir, sizeof(h->save_dir), err, err_len);
-}
-
-int kl_headless_view_files(struct kl_headless *h, char *err, size_t err_len) {
-    const char *content = h->setup.content_path ? h->setup.content_path : "";
-    const char *slash = strrchr(content, '/');
-    char own[sizeof h->scratch + 8], folder[4096];
-    if (need_scratch(h, err, err_len) != 0) return -1;
-    snprintf(own, sizeof own, "%s/view", h->scratch);
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - content) : 1, slash ? content : ".");
-    const struct kl_view_folders f = {
-        .save = h->save_dir, .own = own, .system = h->system_dir, .content = *content ? folder : ""};
-    kl_world_view(h->world, &f);
-    return 0;
+    return settle_dir(h, h->setup.save_dir, "save", h->emu.save_dir, sizeof(h->emu.save_dir), err, err_len);
 }
 
 void kl_headless_remove_dirs(struct kl_headless *h) {
@@ -60,15 +45,6 @@ void kl_headless_remove_dirs(struct kl_headless *h) {
 
 /* --- content --- */
 
-static void split_path(struct kl_headless *h, const char *path) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    h->content_dir = kl_buffer_copy(path, slash > path ? (size_t)(slash - path) : 1);
-    h->content_name = dot && dot > base ? kl_buffer_copy(base, (size_t)(dot - base)) : strdup(base);
-    h->content_ext = strdup(dot && dot > base ? dot + 1 : "");
-    for (char *p = h->content_ext; p && *p; p++)
-        *p = (char)tolower((unsigned char)*p);
-}
-
 static bool in_list(const char *ext, const char *list) {
     size_t len = strlen(ext);
     for (const char *at = list; *at; at += strcspn(at, "|"), at += *at == '|')
@@ -77,63 +53,66 @@ static bool in_list(const char *ext, const char *list) {
 }
 
 /* The core's general word, unless it has one of its own for content of this ending. */
-static bool by_path_alone(const struct kl_headless *h) {
-    for (unsigned i = 0; i < h->override_count; i++)
-        if (in_list(h->content_ext, h->override[i].extensions)) return h->override[i].need_fullpath;
+static bool by_path_alone(const struct kl_headless *h, const char *ext) {
+    const struct retro_system_content_info_override *o = h->emu.told.overrides.copy;
+    for (; o && o->extensions; o++)
+        if (in_list(ext, o->extensions)) return o->need_fullpath;
     return h->info.need_fullpath;
 }
 
-int kl_headless_read_content(struct kl_headless *h, char *err, size_t err_len) {
+int kl_headless_name_content(struct kl_headless *h, char *err, size_t err_len) {
     const char *path = h->setup.content_path;
     char whole[4096];
-    if (!path) {
-        if (h->support_no_game) return 0;
-        snprintf(err, err_len, "this core needs content: expected --content FILE");
-        return -1;
-    }
-    if (!kl_file_real(path, whole, sizeof(whole))) {
+    const struct retro_game_info info = {.path = whole};
+    if (path && !kl_file_real(path, whole, sizeof(whole))) {
         snprintf(err, err_len, "cannot read the content %s: %s", path, strerror(errno));
         return -1;
     }
-    split_path(h, whole);
-    h->game.path = strdup(whole);
-    if (!by_path_alone(h) &&
-        kl_file_read(whole, CONTENT_MAX, 0, &h->content_data, &h->game.size, err, err_len) != 0)
-        return -1;
-    h->game.data = h->content_data;
-    h->game_ext = (struct retro_game_info_ext){.full_path = h->game.path,
-                                               .dir = h->content_dir,
-                                               .name = h->content_name,
-                                               .ext = h->content_ext,
-                                               .data = h->content_data,
-                                               .size = h->game.size,
-                                               .persistent_data = h->content_data != NULL};
-    return 0;
+    if (kl_content_keep(&h->emu.content, false, 0, path ? &info : NULL, 1) == 0) return 0;
+    snprintf(err, err_len, "out of memory");
+    return -1;
 }
 
-void kl_headless_free_content(struct kl_headless *h) {
-    free((char *)h->game.path);
-    free(h->content_data);
-    free(h->content_dir);
-    free(h->content_name);
-    free(h->content_ext);
-    memset(&h->game, 0, sizeof(h->game));
-    memset(&h->game_ext, 0, sizeof(h->game_ext));
-    h->content_data = h->content_dir = h->content_name = h->content_ext = NULL;
+int kl_headless_read_content(struct kl_headless *h, char *err, size_t err_len) {
+    struct retro_game_info *game = &h->emu.content.item[0];
+    char dir[4096], name[4096], ext[64] = "";
+    if (!game->path) {
+        if (h->emu.supports & KL_SUPPORT_NO_GAME) return 0;
+        snprintf(err, err_len, "this core needs content: expected --content FILE");
+        return -1;
+    }
+    const char *slash = strrchr(game->path, '/'), *base = slash ? slash + 1 : game->path,
+               *dot = strrchr(base, '.');
+    bool has_ext = dot && dot > base;
+    snprintf(dir, sizeof(dir), "%.*s", slash > game->path ? (int)(slash - game->path) : 1, game->path);
+    snprintf(name, sizeof(name), "%.*s", has_ext ? (int)(dot - base) : (int)strlen(base), base);
+    snprintf(ext, sizeof(ext), "%s", has_ext ? dot + 1 : "");
+    for (char *p = ext; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    void *data = NULL;
+    if (!by_path_alone(h, ext) &&
+        kl_file_read(game->path, CONTENT_MAX, 0, &data, &game->size, err, err_len) != 0)
+        return -1;
+    game->data = data;
+    const struct retro_game_info_ext info = {
+        .full_path = game->path, .dir = dir, .name = name, .ext = ext, .data = data, .size = game->size};
+    if (kl_content_keep_ext(&h->emu.content, &info) == 0) return 0;
+    snprintf(err, err_len, "out of memory");
+    return -1;
 }
 
 /* --- save RAM: SAVEDIR/<content's name>.srm, as RetroArch keeps it --- */
 
 static bool sram_path(const struct kl_headless *h, char *out, size_t cap) {
-    if (!h->setup.save_dir || !h->content_name) return false;
-    int len = snprintf(out, cap, "%s/%s.srm", h->save_dir, h->content_name);
+    if (!h->setup.save_dir || !h->emu.content.has_ext) return false;
+    int len = snprintf(out, cap, "%s/%s.srm", h->emu.save_dir, h->emu.content.ext[0].name);
     return len > 0 && (size_t)len < cap;
 }
 
 int kl_headless_load_sram(struct kl_headless *h, char *err, size_t err_len) {
     char path[4352];
-    void *ram = h->core.get_memory_data(RETRO_MEMORY_SAVE_RAM);
-    size_t size = h->core.get_memory_size(RETRO_MEMORY_SAVE_RAM), len = 0;
+    void *ram = h->emu.core.get_memory_data(RETRO_MEMORY_SAVE_RAM);
+    size_t size = h->emu.core.get_memory_size(RETRO_MEMORY_SAVE_RAM), len = 0;
     if (!sram_path(h, path, sizeof(path)) || !ram || !size) return 0;
     void *data;
     int result = kl_file_read(path, SRAM_MAX, 0, &data, &len, err, err_len);
@@ -145,8 +124,8 @@ int kl_headless_load_sram(struct kl_headless *h, char *err, size_t err_len) {
 
 int kl_headless_store_sram(struct kl_headless *h, char *err, size_t err_len) {
     char path[4352];
-    const void *ram = h->core.get_memory_data(RETRO_MEMORY_SAVE_RAM);
-    size_t size = h->core.get_memory_size(RETRO_MEMORY_SAVE_RAM);
+    const void *ram = h->emu.core.get_memory_data(RETRO_MEMORY_SAVE_RAM);
+    size_t size = h->emu.core.get_memory_size(RETRO_MEMORY_SAVE_RAM);
     if (h->setup.keep_saves || !sram_path(h, path, sizeof(path)) || !ram || !size) return 0;
     return kl_file_write_whole(path, ram, size, 0, err, err_len);
 }

@@ -133,7 +133,7 @@ static int set_up(struct run *r) {
     if (kl_headless_open(&r->frontend, &setup, r->error, sizeof(r->error)) != 0) return KLT_LOAD;
     kl_headless_input(&r->frontend, r->input, (unsigned)o->seats);
     if (o->wav) r->frontend.wav = &r->wav;
-    r->wav.rate = (uint32_t)(r->frontend.av.timing.sample_rate + 0.5);
+    r->wav.rate = (uint32_t)(r->frontend.emu.av.timing.sample_rate + 0.5);
     if (!o->in_room && kl_run_trail_begin(&r->trail, o, &r->frontend) != 0)
         return failed(r, KLT_OUTPUT, r->trail.error);
     return KLT_OK;
@@ -143,7 +143,7 @@ static int set_up(struct run *r) {
 
 /* --speed real, or --hz: the next call is due one frame after the last, by a clock that does not drift. */
 static void pace(struct run *r) {
-    double hz = r->options.hz > 0 ? r->options.hz : r->frontend.av.timing.fps, now = (double)kl_now_us();
+    double hz = r->options.hz > 0 ? r->options.hz : r->frontend.emu.av.timing.fps, now = (double)kl_now_us();
     if (!r->options.real_speed && r->options.hz <= 0) return;
     if (r->next_us == 0 || now > r->next_us + 200000) r->next_us = now; /* a pause is not made up for */
     while (!kl_sleep_until((uint64_t)r->next_us) && !kl_process_stopped()) {
@@ -275,7 +275,8 @@ static int close_all(struct run *r, int code) {
     char err[KLT_ERR];
     if (kl_run_trail_end(&r->trail) != 0 && code == KLT_OK) code = failed(r, KLT_OUTPUT, r->trail.error);
     if (kl_run_output_close(&r->out) != 0 && code == KLT_OK) code = failed(r, KLT_OUTPUT, r->out.error);
-    if (r->frontend.core.handle && kl_headless_close(&r->frontend, err, sizeof(err)) != 0 && code == KLT_OK)
+    if (r->frontend.emu.core.handle && kl_headless_close(&r->frontend, err, sizeof(err)) != 0 &&
+        code == KLT_OK)
         code = failed(r, KLT_OUTPUT, err);
     if (kl_wav_close(&r->wav) != 0 && code == KLT_OK) {
         snprintf(r->error, sizeof(r->error), "cannot write all of %s", r->options.wav);
@@ -288,7 +289,7 @@ static int close_all(struct run *r, int code) {
 static int summarise(struct run *r, int code) {
     struct kl_run_summary *s = &r->summary;
     bool wrapped = r->frontend.wrapper != NULL;
-    struct kl_world_report world = r->frontend.turned;
+    struct kl_world_report world = r->frontend.emu.turned;
     code = close_all(r, code);
     s->frames = r->frames;
     s->wall_s = r->frames ? (double)(r->last_us - r->first_us) / 1e6 : 0;

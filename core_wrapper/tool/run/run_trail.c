@@ -2,6 +2,7 @@
 
 #include "net/platform/process.h"
 #include "net/platform/dir.h"
+#include "core_wrapper/env/reload.h"
 #include "core_wrapper/start/identity.h"
 
 #include <errno.h>
@@ -31,37 +32,33 @@ __attribute__((format(__printf__, 2, 3))) static int failed(struct kl_run_trail 
 /* --- the beginning --- */
 
 /* The run's own start data, as a room has it. */
-static int make_start(struct kl_start *s, const struct kl_headless *h) {
-    for (unsigned i = 0; i < h->options.count && s->option_count < KL_START_OPTIONS; i++) {
-        struct kl_start_option *o = &s->option[s->option_count++];
-        snprintf(o->key, sizeof(o->key), "%s", h->options.at[i].key);
-        snprintf(o->value, sizeof(o->value), "%s", h->options.at[i].value);
-    }
+static void make_start(struct kl_start *s, struct kl_headless *h) {
+    kl_emulator_put_options(&h->emu, s);
     for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
         bool set = h->setup.devices.set >> p & 1;
         uint32_t id = set ? h->setup.devices.id[p] : RETRO_DEVICE_JOYPAD; /* as headless.c sets them */
         if (set || p < 2) s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, id};
     }
-    size_t len = h->setup.save_dir ? h->core.get_memory_size(RETRO_MEMORY_SAVE_RAM) : 0;
-    const void *sram = len ? h->core.get_memory_data(RETRO_MEMORY_SAVE_RAM) : NULL;
+    size_t len = h->setup.save_dir ? h->emu.core.get_memory_size(RETRO_MEMORY_SAVE_RAM) : 0;
+    const void *sram = len ? h->emu.core.get_memory_data(RETRO_MEMORY_SAVE_RAM) : NULL;
     if (sram) s->memory[s->memory_count++] = (struct kl_start_memory){RETRO_MEMORY_SAVE_RAM, sram, len};
-    return 0;
 }
 
-static int record_head(struct kl_run_trail *t, const struct kl_headless *h) {
+static int record_head(struct kl_run_trail *t, struct kl_headless *h) {
     static struct kl_klr_room room;
     struct kl_klr_head head = {.rules = KL_KLR_RULES, .flags = KL_KLR_BY_CLIENT, .epoch_s = h->setup.epoch_s};
     if (h->setup.virtual_clock) head.flags |= KL_KLR_HAS_EPOCH;
     kl_facts_add(&room.facts, "core", t->origin.core);
     kl_facts_add(&room.facts, "content", t->origin.content);
     kl_facts_add(&room.facts, KL_RECORDING_SYSTEM, kl_world_system);
-    room.has_params = h->av.timing.fps * 1e6 >= KL_FPS_MIN && h->av.timing.fps * 1e6 <= KL_FPS_MAX;
+    room.has_params = h->emu.av.timing.fps * 1e6 >= KL_FPS_MIN && h->emu.av.timing.fps * 1e6 <= KL_FPS_MAX;
     room.params = (struct kl_params){
-        .clocked = true, .players = 1, .fps_uhz = (uint32_t)(h->av.timing.fps * 1e6 + 0.5)};
+        .clocked = true, .players = 1, .fps_uhz = (uint32_t)(h->emu.av.timing.fps * 1e6 + 0.5)};
     struct kl_start *start = calloc(1, sizeof(*start));
     uint8_t *bytes = NULL;
     int len = -1;
-    if (start && make_start(start, h) == 0 && (bytes = malloc(kl_start_bound(start))))
+    if (start) make_start(start, h);
+    if (start && (bytes = malloc(kl_start_bound(start))))
         len = kl_start_encode(start, bytes, kl_start_bound(start));
     if (len >= 0) kl_recorder_head(&t->recorder, 0, &head, &room, bytes, (size_t)len);
     free(bytes);
@@ -75,7 +72,8 @@ int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, s
     char why[KLT_ERR];
     snprintf(t->origin.core, sizeof(t->origin.core), "%.80s %.40s", h->name, h->version);
     snprintf(t->origin.content, sizeof(t->origin.content), "none");
-    if (h->game.path) kl_identity_hash_file(h->game.path, t->origin.content, sizeof(t->origin.content));
+    if (!h->emu.content.none)
+        kl_identity_hash_file(h->emu.content.item[0].path, t->origin.content, sizeof(t->origin.content));
     t->origin.has_world = h->setup.virtual_clock;
     t->origin.epoch_s = h->setup.epoch_s;
     t->states = o->states;
@@ -105,8 +103,9 @@ void kl_run_trail_frame(struct kl_run_trail *t, struct kl_headless *h) {
         kl_recorder_frame(&t->recorder, &f);
     }
     if (t->corrupt.set && h->frame == t->corrupt.frame) {
+        struct retro_memory_map map = kl_memory_inner(&h->emu.memory);
         char line[256];
-        if (kl_corrupt_do(&t->corrupt, &h->core, &h->map, line, sizeof(line)) == 0) {
+        if (kl_corrupt_do(&t->corrupt, &h->emu.core, &map, line, sizeof(line)) == 0) {
             struct kl_klr_event e = {.kind = KL_KLR_FLIP,
                                      .frame = t->corrupt.frame,
                                      .offset = t->corrupt.offset,
@@ -126,7 +125,7 @@ void kl_run_trail_hash(struct kl_run_trail *t, const struct kl_headless *h,
     struct kl_origin o = t->origin;
     o.has_frame = true;
     o.frame = h->frame - 1;
-    o.chance = kl_world_chance(h->world);
+    o.chance = kl_world_chance(h->emu.world);
     kl_statefile_name(path, sizeof(path), t->states, o.frame);
     if (kl_statefile_write(path, &o, h->buffer.data, h->buffer.size, err, sizeof(err)) != 0)
         failed(t, "%s", err);
