@@ -165,7 +165,7 @@ $(OUT)/cores/arcade_core_libretro.so: CORE_LIBS := -lz -larchive
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm
 
-$(OUT)/reopens: $(call obj,tests/tools/reopens.c)
+$(OUT)/reopens: $(call obj,tests/tools/reopens.c tests/bench/yardstick.c)
 	$(link) -ldl
 $(OUT)/loads: $(call obj,tests/tools/loads.c)
 	$(link) -ldl

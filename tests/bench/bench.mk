@@ -51,8 +51,8 @@ $(OUT)/bench/two_ways: $(call obj,tests/bench/two_ways.c) $(OUT)/libkeylock.a
 bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/eye.so $(OUT)/bench/load $(OUT)/bench/voice_floor $(OUT)/cores/press_core_libretro.so \
 		$(OUT)/cores/tone_core_libretro.so $(OUT)/cores/arcade_core_libretro.so $(OUT)/cores/probe_core_libretro.so
 
-$(OUT)/bench/press: $(call obj,tests/bench/press.c tests/bench/yardstick.c) $(OUT)/libkeylock.a
-	$(link) $(LIBS)
+$(OUT)/bench/press: $(call obj,tests/bench/press.c tests/bench/yardstick.c)
+	$(link) -ldl
 $(OUT)/bench/eye.so: tests/bench/eye.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -ldl

@@ -134,8 +134,9 @@ static uint64_t picture, sound; /* hashes of a frame's */
 
 static void on_video(const void *data, unsigned width, unsigned height, size_t pitch) {
     for (unsigned y = 0; hashes && data && y < height; y++)
-        picture = XXH3_64bits_withSeed((const uint8_t *)data + y * pitch,
-                                       (size_t)width * (h.wide_pixels ? 4 : 2), picture);
+        picture = XXH3_64bits_withSeed(
+            (const uint8_t *)data + y * pitch,
+            (size_t)width * (h.emu.picture.format == RETRO_PIXEL_FORMAT_XRGB8888 ? 4 : 2), picture);
 }
 static size_t on_batch(const int16_t *data, size_t frames) {
     if (hashes) sound = XXH3_64bits_withSeed(data, frames * 4, sound);

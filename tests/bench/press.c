@@ -31,7 +31,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core_wrapper/core/core.h"
 #include "tests/bench/yardstick.h"
 #include "tests/lib/rng.h"
 
@@ -111,17 +110,6 @@ static int16_t on_state(unsigned port, unsigned device, unsigned index, unsigned
 
 /* --- the rest of a frontend --- */
 
-static void on_video(const void *data, unsigned width, unsigned height, size_t pitch) {
-    (void)data, (void)width, (void)height, (void)pitch;
-}
-static size_t on_batch(const int16_t *data, size_t frames) {
-    (void)data;
-    return frames;
-}
-static void on_sample(int16_t left, int16_t right) {
-    (void)left, (void)right;
-}
-
 static void on_log(enum retro_log_level level, const char *format, ...) {
     char line[1024];
     va_list args;
@@ -135,44 +123,10 @@ static void on_log(enum retro_log_level level, const char *format, ...) {
 
 static bool on_environment(unsigned command, void *data) {
     switch (command) {
-    case RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY:
-    case RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY: *(const char **)data = folder; return true;
-    case RETRO_ENVIRONMENT_GET_CAN_DUPE: *(bool *)data = true; return true;
     case RETRO_ENVIRONMENT_GET_LOG_INTERFACE: ((struct retro_log_callback *)data)->log = on_log; return true;
-    case RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE: *(bool *)data = false; return true;
     case RETRO_ENVIRONMENT_SHUTDOWN: told_to_end = 1; return true;
-    case RETRO_ENVIRONMENT_SET_PIXEL_FORMAT:
-    case RETRO_ENVIRONMENT_SET_SUPPORT_NO_GAME:
-    case RETRO_ENVIRONMENT_GET_INPUT_BITMASKS: return true;
-    default: return false;
+    default: return bare_answer(folder, command, data);
     }
-}
-
-static void open_core(struct kl_core *c) {
-    char err[5000];
-    if (kl_core_open(c, asked.core, err, sizeof err) != 0) fail("cannot load", err);
-    c->set_environment(on_environment);
-    c->init();
-    c->set_video_refresh(on_video);
-    c->set_audio_sample(on_sample);
-    c->set_audio_sample_batch(on_batch);
-    c->set_input_poll(on_poll);
-    c->set_input_state(on_state);
-}
-
-static void load(struct kl_core *c) {
-    struct retro_game_info game = {.path = asked.content};
-    FILE *f = fopen(asked.content, "rb");
-    if (!f) fail(asked.content, strerror(errno));
-    fseek(f, 0, SEEK_END);
-    game.size = (size_t)ftell(f);
-    rewind(f);
-    void *data = malloc(game.size + 1);
-    if (!data || fread(data, 1, game.size, f) != game.size) fail(asked.content, "cannot be read");
-    fclose(f);
-    game.data = data;
-    if (!c->load_game(&game)) fail(asked.content, "retro_load_game returned false");
-    free(data);
 }
 
 /* --- the hang and its measurement --- */
@@ -232,9 +186,9 @@ static void around_hang(void) {
 /* --- the calls --- */
 
 /* Calls are due at multiples of the period from the first one on, which has a phase of its own. */
-static void play(struct kl_core *c) {
+static void play(struct bare *c) {
     struct retro_system_av_info av;
-    c->get_system_av_info(&av);
+    ((void (*)(struct retro_system_av_info *))bare_find(c, "retro_get_system_av_info"))(&av);
     double period_us = 1e6 / (asked.hz > 0 ? asked.hz : av.timing.fps),
            next_us = (double)now_us() + (double)between_us(0, 16667);
     uint64_t ends_us = 0;
@@ -295,18 +249,17 @@ static void read_options(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    struct kl_core c;
+    static const struct bare_front front = {on_environment, on_poll, on_state};
+    struct bare c;
     read_options(argc, argv);
     out = fopen(asked.log, "w");
     if (!out || !mkdtemp(folder)) fail(asked.log, strerror(errno));
     setvbuf(out, NULL, _IOLBF, 0);
     signal(SIGTERM, on_signal);
     signal(SIGINT, on_signal);
-    open_core(&c);
-    load(&c);
+    bare_open(&c, asked.core, asked.content, &front);
     play(&c);
-    c.unload_game();
-    c.deinit();
+    bare_close(&c);
     fclose(out);
     rmdir(folder);
     return 0;

@@ -9,7 +9,7 @@
 enum kl_measure_mode {
     KL_MEASURE_PLAIN,  /* hashed at each check */
     KL_MEASURE_HOST,   /* with the host's clock */
-    KL_MEASURE_HIDDEN, /* three of four frames without picture and sound */
+    KL_MEASURE_HIDDEN, /* of four frames three that nobody will see */
     KL_MEASURE_QUIET,  /* hashed after the last frame only */
     KL_MEASURE_LOAD,   /* its own state loaded at each check */
     KL_MEASURE_REPLAY, /* at each check saved, 8 frames run, loaded, the same 8 frames run again, then

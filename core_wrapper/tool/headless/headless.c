@@ -279,10 +279,12 @@ const struct kl_row kl_machine_rows[] = {
 
 static void set_devices(struct kl_headless *h) {
     const struct kl_headless_devices *d = &h->setup.devices;
-    for (unsigned port = 0; port < KL_MAX_SEATS; port++)
-        if (d->set >> port & 1 || port < 2)
-            h->emu.core.set_controller_port_device(port,
-                                                   d->set >> port & 1 ? d->id[port] : RETRO_DEVICE_JOYPAD);
+    for (unsigned port = 0; port < KL_MAX_SEATS; port++) {
+        uint32_t id = d->set >> port & 1 ? d->id[port] : RETRO_DEVICE_JOYPAD;
+        if (!(d->set >> port & 1) && port >= 2) continue;
+        h->emu.device[port] = id + 1;
+        h->emu.core.set_controller_port_device(port, id);
+    }
 }
 
 static void meet_core(struct kl_headless *h) {

@@ -34,11 +34,9 @@ __attribute__((format(__printf__, 2, 3))) static int failed(struct kl_run_trail 
 /* The run's own start data, as a room has it. */
 static void make_start(struct kl_start *s, struct kl_headless *h) {
     kl_emulator_put_options(&h->emu, s);
-    for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
-        bool set = h->setup.devices.set >> p & 1;
-        uint32_t id = set ? h->setup.devices.id[p] : RETRO_DEVICE_JOYPAD; /* as headless.c sets them */
-        if (set || p < 2) s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, id};
-    }
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
+        if (h->emu.device[p])
+            s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, h->emu.device[p] - 1};
     size_t len = h->setup.save_dir ? h->emu.core.get_memory_size(RETRO_MEMORY_SAVE_RAM) : 0;
     const void *sram = len ? h->emu.core.get_memory_data(RETRO_MEMORY_SAVE_RAM) : NULL;
     if (sram) s->memory[s->memory_count++] = (struct kl_start_memory){RETRO_MEMORY_SAVE_RAM, sram, len};
