@@ -23,7 +23,7 @@ check: check-build ## under a minute: unit tests, 40 simulated rooms, the protoc
 ALONE = $(if $(filter command,$(origin T)),$(T))
 only = $(foreach t,$(ALONE),$(or $(wildcard tests/e2e/$t.sh),$(if $(wildcard tests/unit/$t.c tests/net/$t.c),$(OUT)/tests/$t$(EXE)), \
     $(error expected T=FOLDER/NAME of tests/e2e, or the name of a test program, got "$t")))
-test: deps ## installs what is missing, builds, tests: real RetroArch, real cores, the relay; 15 minutes. T=relay/restart: one alone
+test: deps ## installs what is missing, builds, tests: real RetroArch, real cores, the relay; 10 minutes. T=relay/restart: one alone
 	$(Q)$(MAKE) $(JOBS) --no-print-directory test-build test-frontends
 	$(Q)$(RUN) $(or $(only),--suite check --suite test $(BESIDE:%=--suite %))
 test-all: deps ## everything that is tested; forty minutes

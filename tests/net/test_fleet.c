@@ -1,9 +1,9 @@
 /* test_fleet.c - relays that share a Redis: a player comes to any of them and gets to the room; Redis goes
  * and comes back; a relay dies, and its match goes on. net/relay/fleet/README.md.
  * It mostly waits, for leases and for Redis, so its parts run at the same time:
- * runs: waiting, test, 70 s: KEYLOCK_TEST='a_relay_*'
+ * runs: waiting, all, 70 s: KEYLOCK_TEST='a_relay_*'
  * runs: waiting, test, 60 s: KEYLOCK_TEST='a*' KEYLOCK_SKIP='a_relay_*'
- * runs: waiting, test, 60 s: KEYLOCK_TEST='r*'
+ * runs: waiting, all, 60 s: KEYLOCK_TEST='r*'
  */
 #include <stdio.h>
 #include <stdlib.h>

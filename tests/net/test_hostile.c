@@ -1,7 +1,8 @@
 /* test_hostile.c - strangers attack a relay and a client while two players play. The game must not notice,
  * the relay must neither fall nor grow, and who breaks the protocol is told so. Random bytes come from a seed
  * that is printed; KEYLOCK_SEED sets it.
- * runs: waiting, test, 60 s */
+ * instead: `relay/hostile`, floods beside a match; `conformance`
+ * runs: waiting, all, 60 s */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 /* test_restart.c - many rooms, and the relay is killed with -9 and started again, with a journal. journal.h.
  *   HOURS=50    so many rooms of an hour each, not 10; at most 1,000
  *   MINUTES=1   so long each of them
- * runs: waiting, test, 50 s */
+ * instead: `relay/restart`, a match over a relay's end
+ * runs: waiting, all, 50 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

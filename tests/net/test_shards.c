@@ -1,6 +1,7 @@
 /* test_shards.c - a relay of several processes on one port: its rooms lie in all of them; one is killed with
  * -9, then the parent; their number changes. net/relay/program/README.md, Shards.
- * runs: waiting, test, 20 s */
+ * instead: `relay/restart`
+ * runs: waiting, all, 20 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* test_two_truths.c - no room of a fleet has two truths: relays in network namespaces of their own are cut
  * off and killed while many play. net/relay/fleet/README.md. FLEET_PAIRS and FLEET_SECONDS: make soak-fleet.
- * runs: waiting, test, 55 s */
+ * instead: `rooms --fleet`, the same in virtual time; `relay/fleet`
+ * runs: waiting, all, 55 s */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

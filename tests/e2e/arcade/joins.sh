@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # arcade/joins.sh - cores whose states part after a load, as FBNeo's do, in rooms without a profile: a newcomer comes by a
 # snapshot, a killed player comes back by one, and a planted byte of RAM is healed by one. The planted byte is the only desync.
-# runs: waiting, test, 40 s
+# runs: waiting, all, 40 s
+# instead: `late/history`, late players; `test_lobby_snapshot`
 . "$(dirname "$0")/../lib.sh"
 
 core=$build/cores/arcade_core_libretro.so

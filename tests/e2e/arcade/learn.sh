@@ -3,7 +3,8 @@
 # games of the core: in the next room that it makes, with another game, the bytes that a load changes are masked. A guest's
 # findings, true or forged, change nobody's mask, and no machine keeps a mask of another one's. The room that is played while
 # the host's machine measures gets the mask at a keyframe; then a byte that only the state shows is found, and healed.
-# runs: waiting, test, 32 s
+# runs: waiting, all, 32 s
+# instead: `test_room_mask`, a room's mask; `desync/probe`, the measuring
 . "$(dirname "$0")/../lib.sh"
 
 core=$build/cores/arcade_core_libretro.so

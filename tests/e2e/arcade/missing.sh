@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # arcade/missing.sh - an arcade game that lacks a file: the core shows a picture instead. Such a game neither opens nor
 # enters a room, a line names the file, and the other player, whose game is complete, is not told that the two differ.
-# runs: waiting, test, 15 s
+# runs: waiting, all, 15 s
+# instead: `arcade/refusal`, sets that differ
 . "$(dirname "$0")/../lib.sh"
 
 core=$build/cores/arcade_core_libretro.so

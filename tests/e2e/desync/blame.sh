@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # desync/blame.sh - a planted desync on every core: found at the next hash, the frame named by bisect, the byte by blame.
 #   CORES='nestopia gambatte'  only these
-# runs: working, test, 45 s
+# runs: working, all, 45 s
+# instead: `desync/heal`: found, named, healed
 . "$(dirname "$0")/../lib.sh"
 
 CORES=${CORES:-}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # desync/profile.sh - the profile of a core that keylock probe keeps, and its effect on a room as the host's profile: the mask of
 # the state, loading at snapshots, hidden frames, frames between hashes; also a profile that does not fit, and a bad one.
-# runs: waiting, test, 35 s
+# runs: waiting, all, 35 s
+# instead: `desync/probe`, the measuring; `test_profile` and `test_room_mask`
 . "$(dirname "$0")/../lib.sh"
 
 game=$content/shooter.nes

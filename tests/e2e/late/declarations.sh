@@ -2,7 +2,8 @@
 # late/declarations.sh - a core tells its frontend in play what others tell while they load, and a late player comes by a snapshot: what
 # follows from locked frames comes with it; a declaration that only the core can make sends the newcomer to history; so do
 # states for one run of the core only, which no machine loads. All hashes are equal, whatever way was taken.
-# runs: waiting, test, 30 s
+# runs: waiting, all, 30 s
+# instead: `late/history`; `strange`, what any core declares in any match
 . "$(dirname "$0")/../lib.sh"
 
 late=$build/cores/late_core_libretro.so

@@ -2,7 +2,8 @@
 # lock/direct.sh - two players 60 ms from the relay and 10 ms from each other, one of them ahead: straight samples come before the
 # relay's news, fewer pictures are wrong, and all else is equal; without a way through, or without trust, it is as it was. False
 # samples of a player are put aside, and junk on the way changes nothing.
-# runs: alone, test, 75 s
+# runs: alone, all, 75 s
+# instead: `lock/ahead`; `test_direct`, the straight samples
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # lock/four.sh - rooms of four: four clients; two clients with two seats each; a host that only watches.
-# runs: working, test, 70 s
+# runs: working, all, 70 s
+# instead: `lock/cores`, rooms of two; `rooms`, of up to eight
 . "$(dirname "$0")/../lib.sh"
 
 FRAMES=${FRAMES:-600}

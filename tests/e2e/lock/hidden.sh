@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # lock/hidden.sh - unseen frames: probe finds a core that plays them differently, and the core plays in lock if the host has
 # KEYLOCK_HIDE=off; a message tells a player that the machine is too slow.
-# runs: waiting, test, 40 s
+# runs: waiting, all, 40 s
+# instead: `desync/probe`, a core that plays unseen frames differently
 . "$(dirname "$0")/../lib.sh"
 
 press=$build/cores/press_core_libretro.so

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # lock/no-ram.sh - cores that show no RAM: mgba, whose states part after a load, and wswan, in rooms without a profile. A newcomer
 # comes by a snapshot, a killed player comes back by one, and a planted byte is found by the picture. It is the only desync.
-# runs: waiting, test, 40 s
+# runs: waiting, all, 40 s
+# instead: `lock/cores` and `desync/heal`, with RAM
 . "$(dirname "$0")/../lib.sh"
 
 FRAMES=2100

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # lock/other-version.sh - two versions of a core: refused, unless both players have agreed to try. The room's list then says so,
 # and the hashes judge. A quick match never takes another version.
-# runs: waiting, test, 15 s
+# runs: waiting, all, 15 s
+# instead: `test_lobby_door`; `arcade/refusal`, sets that differ
 . "$(dirname "$0")/../lib.sh"
 
 core=$build/cores/arcade_core_libretro.so

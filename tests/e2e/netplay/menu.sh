@@ -4,7 +4,8 @@
 # stands still behind the menu, as RetroArch has it; then it goes on. (Its lobby, a server of theirs, is not asked.)
 #   HAND=1           turns the menu by the keyboard alone; else by RetroArch's remote control, which says when a key has arrived
 #   PICTURES=FOLDER  keeps a picture of each step
-# runs: waiting, test, 30 s
+# runs: waiting, all, 30 s
+# instead: `netplay/host` and `netplay/room`, without the menu
 . "$(dirname "$0")/../lib.sh"
 . tests/e2e/netplay_lib.sh
 

@@ -4,7 +4,8 @@
 #
 # The blocks of one document run one after the other, in a folder of their own with game.nes (the bundled game) in it and the
 # programs on PATH. A block that cannot run here says so in its first line: ```sh not-run: WHY.
-# runs: working, test, 65 s
+# runs: working, all, 65 s
+# instead: `tests/tools/documents.py`, all but the blocks
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # project/make.sh - the Makefile in a packager's hands: the relay alone, flags on the command line, an install into a staging folder,
 # `make -n`.
-# runs: working, test, 40 s
+# runs: working, all, 40 s
+# instead: nothing
 . "$(dirname "$0")/../lib.sh"
 
 mkdir "$tmp/tree"

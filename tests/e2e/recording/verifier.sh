@@ -2,7 +2,8 @@
 # recording/verifier.sh - `keylock verify --watch` beside a relay: it takes recordings from a folder, the reported one first, writes down what it
 # found, and is killed again and again at chance moments. No verdict is lost, and none is written twice. It decides the ties of two
 # rooms: in one the host's machine is wrong, in one the other's.
-# runs: working, test, 40 s
+# runs: working, all, 40 s
+# instead: `recording/verify`; `test_lobby_tie`, the ties
 . "$(dirname "$0")/../lib.sh"
 
 FILES=20 FRAMES=600

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # relay/crowd.sh - twelve players on one relay, all of `keylock run`: friends in a room that they named, players who name
 # none, quick matches, two games. Nobody comes into a room that they did not ask for, not even for a moment.
-# runs: waiting, test, 40 s
+# runs: waiting, all, 40 s
+# instead: `test_lobby_door` and `test_lobby`, who comes into which room
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes" "$content/pads.gb"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # relay/idle.sh - a relay with one room, and two players who wait in it, one at full speed: ten seconds in which nobody plays take
 # next to no processor time. The bound is one that only a thread that spins breaks.
-# runs: waiting, test, 15 s
+# runs: waiting, all, 15 s
+# instead: nothing
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # relay/return.sh - kept seats: a client whose link is lost comes back by itself, a client that is killed and started again takes
 # its seat again, and the others play on. All hashes are equal afterwards, from frame 0 on.
-# runs: waiting, test, 55 s: PARTS=outage
+# runs: waiting, all, 55 s: PARTS=outage
 # runs: waiting, test, 70 s: PARTS='killed twins forgotten'
 . "$(dirname "$0")/../lib.sh"
 

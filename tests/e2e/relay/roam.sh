@@ -3,8 +3,9 @@
 # links, the address of the one goes), without and with a second in which there is none; and a NAT that forgets. Nobody
 # loses his session, nobody waits longer than there was no link, and all hashes are equal. Needs root, for namespaces.
 # PARTS=copy: somebody on the path has each datagram of a player sent from another port, too, a millisecond before the true one.
-# runs: waiting, test, 65 s
+# runs: waiting, all, 65 s
 # runs: waiting, all, 35 s: PARTS=copy
+# instead: `test_roam`, the changes over loopback
 . "$(dirname "$0")/../lib.sh"
 
 PARTS=${PARTS:-walk nat}

@@ -3,7 +3,8 @@
 # players have run. It is started again. Both players go back to a state of their own and on from there, without
 # beginning anew; those of a core without states begin anew. Both rooms end with equal hashes.
 #   LOST=N  frames (random)
-# runs: waiting, test, 30 s
+# runs: waiting, all, 30 s
+# instead: `relay/restart`; `test_journal_torn`, every torn end
 . "$(dirname "$0")/../lib.sh"
 
 LOST=${LOST:-$((30 + RANDOM % 571))} FRAMES=1300 KILLED=800

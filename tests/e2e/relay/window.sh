@@ -2,7 +2,8 @@
 # relay/window.sh - --http of a relay of two processes: figures for Prometheus, health, readers that are slow, many or hostile; and word to
 # systemd. The page of rooms in Chromium.
 #   PICTURES=DIR  the page's pictures go there
-# runs: waiting, test, 75 s
+# runs: waiting, all, 75 s
+# instead: `test_figures`, the figures alone
 . "$(dirname "$0")/../lib.sh"
 
 needs "$relay_program" "$keylock" "$content/shooter.nes"

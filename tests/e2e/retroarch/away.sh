@@ -3,7 +3,8 @@
 # other plays on and shows the name. A RetroArch of keylock play goes on behind its menu, with its pads neutral, and is not
 # away. A dragged window holds up a bounded room for its budget at most. A reset by the frontend's key and a pause by the pad's
 # hot key count for all. A hot key that is held for two seconds leaves the room.
-# runs: waiting, test, 65 s
+# runs: waiting, all, 65 s
+# instead: `retroarch/room`; `test_away`
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

@@ -2,7 +2,8 @@
 # retroarch/disk.sh - a disk is swapped on every machine at the same frame: by the room's command, by real RetroArch's disk
 # control, and by the pad, as nestopia has it for the sides of a Famicom disk. A disk that differs or is missing somewhere is
 # named and stays out; so are files that differ at the start, and those that the core opens late.
-# runs: waiting, test, 30 s
+# runs: waiting, all, 30 s
+# instead: `test_lobby_command`, disks in virtual time
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/sides.fds" "$content/system/disksys.rom"

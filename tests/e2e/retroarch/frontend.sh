@@ -2,8 +2,9 @@
 # retroarch/frontend.sh - actions of a frontend and of its user in the middle of a match: auto-state at the start and at the end,
 # autosave, cheats, states by slot, memory written from outside, a reset; content closed, loaded again, another core in its
 # place, the end. The other player notices only that players come and go, and the player's files are as before.
-# runs: waiting, test, 55 s
+# runs: waiting, all, 55 s
 # runs: waiting, all, 55 s: KL_RETROARCH=1.20
+# instead: `retroarch/room`; `lock/saves`, the player's saves
 # limit: 300
 . "$(dirname "$0")/../lib.sh"
 

@@ -3,7 +3,8 @@
 # core goes by the menu into a room that a stock RetroArch is in, too. Rooms are browsed and joined, a match is looked for, a
 # room is watched. A line of chat goes by the menu's text dialog. Links work with a game and without.
 #   PICTURES=FOLDER  keeps pictures of the menu and of the rooms found
-# runs: waiting, test, 110 s
+# runs: waiting, all, 110 s
+# instead: `retroarch/commands`, the same commands in a stock RetroArch
 . "$(dirname "$0")/../lib.sh"
 
 archive=build/frontend/retroarch_1.20.0+dfsg.orig.tar.xz

@@ -3,7 +3,8 @@
 # fake router (fake_router.py) stands between the home's network and the outside. First the asking alone: mappings are made,
 # renewed, removed, and refusals and wrong answers named. Then a match in lock through the forwarded port. Needs root, for
 # namespaces.
-# runs: waiting, test, 170 s
+# runs: waiting, all, 170 s
+# instead: nothing
 . "$(dirname "$0")/../lib.sh"
 
 PARTS=${PARTS:-ask wrong none play question near slow}

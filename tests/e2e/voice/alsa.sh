@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # voice/alsa.sh - a machine without a sound server: ALSA's default device is microphone and loudspeaker. It leads to null sinks here,
 # by ALSA's plugin.
-# runs: waiting, test, 20 s
+# runs: waiting, all, 20 s
+# instead: `voice/pulse`, the same by a sound server
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"

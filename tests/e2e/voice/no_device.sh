@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # voice/no_device.sh - a machine without any sound device: its player hears the others through the game's own sound, and is told so. The
 # game and its recording are those of a player without voice. A sound server that starts meanwhile gets the voices within seconds.
-# runs: waiting, test, 30 s
+# runs: waiting, all, 30 s
+# instead: `test_sound_game`
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # voice/ways.sh - voice in the rooms of a relay of two processes, one of them an economy room with a password; and in a fleet: the
 # players come to different relays, the one that has their room dies, and they go on talking at the other.
-# runs: waiting, test, 60 s
+# runs: waiting, all, 60 s
+# instead: `voice/talk`, a room of one relay; `test_lobby_voice`
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
