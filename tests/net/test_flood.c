@@ -1,7 +1,7 @@
 /* test_flood.c - a stranger's cheap floods cost a relay nothing, and nobody's game: answers never longer than
  * questions, no place held for ever, limits of one session. net/PROTOCOL.md §8 to §10. Spoofed handshakes and
  * somebody on the wire: tests/e2e/relay/storm.sh.
- * instead: test_gate in virtual time; test_hostile, test_hub, test_strangers
+ * instead: test_gate in virtual time; test_hub, test_strangers; `relay/hostile`
  * runs: alone, all, 30 s */
 #include <arpa/inet.h>
 #include <poll.h>

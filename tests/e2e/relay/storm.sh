@@ -3,7 +3,7 @@
 # datagrams. Two accepted clients, one of them in their room, attack too, and both players' addresses change. No player stalls
 # for more than 50 ms, both games are equal, and the floods take no place and get no more bytes than they sent.
 #   STORM_SECONDS=20
-# instead: `relay/hostile` and `test_hostile`, floods beside a match; `relay/roam`, the changes
+# instead: `relay/hostile`, floods beside a match; `test_roam`, the changes
 # runs: waiting, all, 40 s
 . "$(dirname "$0")/../lib.sh"
 
