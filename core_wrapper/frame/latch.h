@@ -13,7 +13,7 @@
 
 #include <libretro.h>
 
-#include "net/engine/keyboard.h"
+#include "net/engine/input.h"
 #include "net/engine/lock_client.h"
 
 struct kl_latch {

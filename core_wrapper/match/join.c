@@ -27,7 +27,7 @@
 #include "net/platform/file.h"
 #include "net/platform/library.h"
 #include "net/session/digest.h"
-#include "net/session/known.h"
+#include "net/session/keys.h"
 #include "net/session/url.h"
 
 #define CORE_END "_libretro" KL_LIBRARY_ENDING

@@ -1,7 +1,7 @@
 /* wanted_room.h - the room that a player wants: as the frontend's menu has set it, or that of the game, if
  * none was named. */
-#ifndef KLW_ROOM_NAME_H
-#define KLW_ROOM_NAME_H
+#ifndef KLW_WANTED_ROOM_H
+#define KLW_WANTED_ROOM_H
 
 #include "core_wrapper/abi/keylock_api.h"
 #include "core_wrapper/words/config.h"

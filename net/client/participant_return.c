@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "net/client/participant_parts.h"
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 #include "net/engine/lock_return.h"
 #include "net/session/proof.h"
 

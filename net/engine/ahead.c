@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "net/engine/keyboard.h"
+#include "net/engine/input.h"
 
 /* The length of a gap or a hold in the rhythm; 0: there is none. */
 static unsigned usual(const uint8_t last[KL_RHYTHM_LAST]) {

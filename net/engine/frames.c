@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 #include "net/engine/command.h"
 
 enum { INTERVAL_HASH = 0x80, INTERVAL_BY_CLOCK = 0x40, INTERVAL_COMMANDS = 0x20, INTERVAL_LENGTH = 0x1f };

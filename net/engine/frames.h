@@ -6,7 +6,7 @@
 #ifndef KL_FRAMES_H
 #define KL_FRAMES_H
 
-#include "net/engine/inputs.h"
+#include "net/engine/input.h"
 #include "net/engine/lock_wire.h"
 
 /* All of a frame but its number and inputs: as in struct kl_frame. */

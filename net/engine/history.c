@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 
 #define LENGTH_BYTES 2
 

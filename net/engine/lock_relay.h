@@ -14,12 +14,11 @@
 #ifndef KL_LOCK_RELAY_H
 #define KL_LOCK_RELAY_H
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 #include "net/engine/clock.h"
 #include "net/engine/command_store.h"
 #include "net/engine/frames.h"
-#include "net/engine/inputs.h"
-#include "net/engine/keyboard.h"
+#include "net/engine/input.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/spacing.h"
 

@@ -1,13 +1,11 @@
 /* lock_relay_private.h - shared by these files; lock_relay.h is the interface.
  *
  * lock_relay.c          clients, closing of frames
- * lock_relay_clock.c    closing by the clock (optimistic): new samples are folded into the next open frame
- * lock_relay_absence.c  absent clients, which the room does not wait for
- * lock_relay_pace.c     clients that slow the room or make it wait
- * lock_relay_command.c  commands, policy, pause
- * lock_relay_keys.c     keys that seats hold, and key events that wait for a frame
+ * lock_relay_clock.c    closing by the clock (optimistic): new samples are folded into the next open frame;
+ *                       absent clients, which the room does not wait for
+ * lock_relay_pace.c     clients that slow the room or make it wait; the newest frames
+ * lock_relay_command.c  commands, policy, pause; keys that seats hold, and key events that wait for a frame
  * lock_relay_return.c   lost and new sessions; rooms that continue after a restart of the relay
- * lock_relay_near.c     the newest frames
  * lock_relay_wire.c     CTRL in, UPDATE out */
 #ifndef KL_LOCK_RELAY_PRIVATE_H
 #define KL_LOCK_RELAY_PRIVATE_H

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 
 #define NEED_MOST 254
 

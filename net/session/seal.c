@@ -1,8 +1,12 @@
 #include "net/session/seal.h"
 
+#include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/engine/engine.h"
+
+/* --- datagrams --- */
 
 #define NONCE 12
 #define WORDS (KL_REPLAY_WINDOW / 64 + 1)
@@ -156,4 +160,38 @@ int kl_open_repeated(const struct kl_opener *o, uint8_t *bytes, size_t len, stru
     *out = (struct kl_opened){
         .kind = bytes[1], .body = bytes + KL_SEAL_HEADER, .len = len - KL_SEAL_OVERHEAD, .counter = counter};
     return 0;
+}
+
+/* --- tickets --- */
+
+#define TICKET_NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+
+_Static_assert(TICKET_NONCE + crypto_aead_xchacha20poly1305_ietf_ABYTES == KL_TICKET_OVERHEAD,
+               "overhead of a ticket");
+
+static const uint8_t label[] = {'k', 'e', 'y', 'l', 'o', 'c', 'k', ' ', 't', 'i', 'c', 'k', 'e', 't'};
+
+static void key_of(const uint8_t relay_secret[32], uint8_t key[32]) {
+    if (sodium_init() < 0) abort(); /* no random numbers: no secrets */
+    crypto_generichash(key, 32, label, sizeof label, relay_secret, 32);
+}
+
+int kl_ticket_seal(const uint8_t relay_secret[32], const void *body, size_t len, uint8_t *out) {
+    uint8_t key[32];
+    if (len > KL_TICKET_BODY_MAX) return KL_E_SPACE;
+    key_of(relay_secret, key);
+    randombytes_buf(out, TICKET_NONCE);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(out + TICKET_NONCE, NULL, body, len, NULL, 0, NULL, out, key);
+    sodium_memzero(key, sizeof key);
+    return (int)len + KL_TICKET_OVERHEAD;
+}
+
+int kl_ticket_open(const uint8_t relay_secret[32], const uint8_t *ticket, size_t len, void *out) {
+    uint8_t key[32];
+    if (len < KL_TICKET_OVERHEAD || len > KL_TICKET_MAX) return KL_E_MALFORMED;
+    key_of(relay_secret, key);
+    int failed = crypto_aead_xchacha20poly1305_ietf_decrypt(out, NULL, NULL, ticket + TICKET_NONCE,
+                                                            len - TICKET_NONCE, NULL, 0, ticket, key);
+    sodium_memzero(key, sizeof key);
+    return failed ? KL_E_MALFORMED : (int)len - KL_TICKET_OVERHEAD;
 }

@@ -1,16 +1,19 @@
-/* seal.h - protected datagrams of a session: header in clear, body sealed. net/PROTOCOL.md §2.
- *
- * One sealer and one opener an end; each direction has its key and its counter space, which all kinds of
- * datagrams share. Pure but for libsodium: no clock, no socket, no heap. Replay window: 2,048 counters
- * (RFC 6479's idea: a ring of words, cleared as the window moves on). */
+/* seal.h - seals: of a session's datagrams, and of a room's record. */
 #ifndef KL_SEAL_H
 #define KL_SEAL_H
 
+#include <sodium.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sodium.h>
+/* --- datagrams --- */
+
+/* Protected datagrams of a session: header in clear, body sealed. net/PROTOCOL.md §2.
+ *
+ * One sealer and one opener an end; each direction has its key and its counter space, which all kinds of
+ * datagrams share. Pure but for libsodium: no clock, no socket, no heap. Replay window: 2,048 counters (RFC
+ * 6479's idea: a ring of words, cleared as the window moves on). */
 
 #define KL_SEAL_MAGIC    0x4b /* the first byte of everything on the port */
 #define KL_SEAL_HEADER   10   /* magic, kind, session u32, counter u32 */
@@ -97,5 +100,23 @@ int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *o
 /* Opens a datagram for which kl_open() gave KL_E_WINDOW. 0: it is authentic, and was opened before or is too
  * old to tell. Its body may be acted on only where a repetition does no harm. */
 int kl_open_repeated(const struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out);
+
+/* --- tickets --- */
+
+/* A room's record, sealed by the relay for itself.
+ *
+ * XChaCha20-Poly1305 under a key from the relay's long-term secret; a random nonce each. The seal proves that
+ * this relay wrote it, not that it is the newest: the content must tell older from newer. */
+
+#define KL_TICKET_MAX      18432 /* bytes, sealed */
+#define KL_TICKET_OVERHEAD 40
+#define KL_TICKET_BODY_MAX (KL_TICKET_MAX - KL_TICKET_OVERHEAD)
+
+/* out: room for len + KL_TICKET_OVERHEAD, apart from body. Its length, or KL_E_SPACE above
+ * KL_TICKET_BODY_MAX. */
+int kl_ticket_seal(const uint8_t relay_secret[32], const void *body, size_t len, uint8_t *out);
+/* out: room for len - KL_TICKET_OVERHEAD, apart from ticket. The body's length, or KL_E_MALFORMED: too long
+ * or short, changed, or another relay's. */
+int kl_ticket_open(const uint8_t relay_secret[32], const uint8_t *ticket, size_t len, void *out);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "net/engine/engine.h"
 #include "net/transport/hub_state.h"
-#include "net/transport/udp_filter.h"
+#include "net/transport/enet_common.h"
 
 #define BUSY_US 10000  /* ENet's repetitions are due to the millisecond, ours are not */
 #define IDLE_US 500000 /* nothing is on its way: all hosts have their turn together, for pings */

@@ -1,5 +1,5 @@
 /* hub_state.h - shared by the parts of the hub: hub.c (the port, the caller), hub_enet.c (reliable messages),
- * hub_session.c (sessions and their datagrams), hub_stranger.c (datagrams without a session). Only inside
+ * hub_session.c (sessions and their datagrams), hub.c (datagrams without a session). Only inside
  * net/transport. */
 #ifndef KL_HUB_STATE_H
 #define KL_HUB_STATE_H
@@ -110,7 +110,7 @@ ENetPeer *kl_hub_enet_nth(const struct kl_hub *hub, unsigned n);
 /* Disconnects all peers, once and unacknowledged. */
 void kl_hub_enet_hang_up(struct kl_hub *hub, uint32_t data);
 
-/* --- hub_stranger.c --- */
+/* --- hub.c --- */
 void kl_hub_stranger(struct kl_hub *hub, const struct kl_address *from, const uint8_t *bytes, size_t len);
 
 #endif

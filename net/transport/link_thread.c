@@ -7,7 +7,7 @@
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "net/transport/link_state.h"
-#include "net/transport/udp_filter.h"
+#include "net/transport/enet_common.h"
 
 #define DATAGRAMS_MAX 1024    /* in one turn */
 #define OTHERS_US     1000000 /* silence of the relay, and others are asked */

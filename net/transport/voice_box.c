@@ -5,7 +5,7 @@
 
 #include <sodium.h>
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 #include "net/platform/socket.h"
 #include "net/platform/thread.h"
 #include "net/platform/wait.h"

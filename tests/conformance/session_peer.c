@@ -26,7 +26,6 @@
 #include "net/session/seat.h"
 #include "net/transport/enet_common.h"
 #include "net/transport/enet_feed.h"
-#include "net/transport/udp_filter.h"
 
 static char line[20000];
 static uint8_t bytes[8000];

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "net/transport/enet_common.h"
-#include "net/transport/udp_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const uint16_t base[KL_ENET_CHANNELS] = {65000, 3};

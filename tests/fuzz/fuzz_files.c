@@ -12,7 +12,6 @@
 #include "core_wrapper/start/filelist.h"
 #include "core_wrapper/start/seat_file.h"
 #include "net/session/keys.h"
-#include "net/session/known.h"
 
 static char folder[40];
 static const uint8_t id[KL_SEAT_FILE_ID] = {1};

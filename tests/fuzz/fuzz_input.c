@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "net/engine/keyboard.h"
+#include "net/engine/input.h"
 
 #define INPUTS 64
 

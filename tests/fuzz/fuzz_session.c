@@ -11,7 +11,7 @@
 #include "net/engine/engine.h"
 #include "net/session/handshake.h"
 #include "net/session/seat.h"
-#include "net/session/ticket.h"
+#include "net/session/seal.h"
 #include "net/session/url.h"
 
 enum { INIT_COOKIE = 40 };

@@ -8,7 +8,7 @@
 #include "net/relay/durable/lobby_restore.h"
 #include "net/relay/lobby/lobby_parts.h"
 #include "net/session/digest.h"
-#include "net/session/ticket.h"
+#include "net/session/seal.h"
 #include "tests/lib/canon.h"
 #include "tests/lib/lobby_net.h"
 

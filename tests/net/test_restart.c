@@ -23,7 +23,7 @@
 #include "net/relay/durable/tail.h"
 #include "net/session/keys.h"
 #include "net/session/seat.h"
-#include "net/session/ticket.h"
+#include "net/session/seal.h"
 #include "net/transport/link_state.h"
 #include "tests/net/net_hitch.h"
 #include "tests/net/net_intruder.h"

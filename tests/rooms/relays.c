@@ -11,7 +11,7 @@
 #include "net/platform/dir.h"
 #include "net/platform/wait.h"
 #include "net/relay/durable/journal.h"
-#include "net/relay/fleet/copy_seal.h"
+#include "net/relay/fleet/replica.h"
 #include "net/relay/fleet/directory.h"
 #include "tests/rooms/fleet.h"
 

@@ -1,11 +1,11 @@
 /* ref_keys.h - keys as net/PROTOCOL.md §3 has them: events that wait for a frame, and what the seats hold.
  *
- * A second implementation beside net/engine/keyboard.c; it uses the engine's structs and none of its
+ * A second implementation beside net/engine/input.c; it uses the engine's structs and none of its
  * functions. */
 #ifndef SIM_REF_KEYS_H
 #define SIM_REF_KEYS_H
 
-#include "net/engine/keyboard.h"
+#include "net/engine/input.h"
 
 #define REF_KEYS 344 /* may wait */
 

@@ -37,7 +37,7 @@ NET = ["net/platform", "net/engine", "net/session", "net/record", "net/transport
 PURE_WRAPPER = ["core_wrapper/draw", "core_wrapper/words", "core_wrapper/world", "core_wrapper/core", "core_wrapper/frame",
                 "core_wrapper/profile", "core_wrapper/start"]
 FACE = ["core_wrapper/abi/wrapper_api", "core_wrapper/abi/keylock_api"]
-RELAY = ["net/relay/loop/hosted", "net/relay/loop/invitation"]
+RELAY = ["net/relay/loop/hosted"]
 LAYERS = {
     "net/platform": [],
     "net/engine": [],
@@ -124,12 +124,11 @@ PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/engine": (PLAIN, []),
     "net/client": (f"{PLAIN}|{SODIUM}", []),
     "net/record": (f"{PLAIN}|{SODIUM}", ["net/record/klr_pack"]),
-    "net/session": (f"{PLAIN}|{SODIUM}|utf8proc_decompose|strspn", ["net/session/keys", "net/session/known"]),
+    "net/session": (f"{PLAIN}|{SODIUM}|utf8proc_decompose|strspn", ["net/session/keys"]),
     # The relay's port without its sockets and ENet. The tables of two are of the heap, for the relay's life.
     "net/transport/gate": (f"{PLAIN}|{SODIUM}|calloc|free", []),
     "net/transport/half_open": (f"{PLAIN}|{SODIUM}|calloc|free", []),
     "net/transport/path": (f"{PLAIN}|{SODIUM}", []),
-    "net/transport/rate": (PLAIN, []),
     "net/transport/strangers": (PLAIN, []),
 }
 STRUCTS = {"kl_match": "core_wrapper/match/match.h", "kl_lobby_room": "net/relay/room/lobby_room.h"}

@@ -1,10 +1,10 @@
 /* test_copy_seal.c - copies of rooms in Redis: only whole, and only as this fleet has written them.
- * net/relay/fleet/copy_seal.h. */
+ * net/relay/fleet/replica.h. */
 #include "tests/unit/unit.h"
 
 #include <sodium.h>
 
-#include "net/relay/fleet/copy_seal.h"
+#include "net/relay/fleet/replica.h"
 
 static uint8_t fleet[32], room[16], salt[KL_COPY_SALT], key[32], sealed[256], out[256];
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 #include "net/engine/history.h"
 
 #define FRAMES   20000

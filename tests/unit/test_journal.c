@@ -7,7 +7,7 @@
 #include "net/session/proof.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
-#include "net/session/ticket.h"
+#include "net/session/seal.h"
 #include "tests/lib/files.h"
 
 /* --- the tail's bytes --- */

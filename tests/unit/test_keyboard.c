@@ -1,7 +1,7 @@
 /* The keyboard of a room: two seats on one key, "all up", events that wait. net/PROTOCOL.md §3, "Keys". */
 #include "tests/unit/unit.h"
 
-#include "net/engine/keyboard.h"
+#include "net/engine/input.h"
 
 static struct kl_keyboard keyboard;
 static struct kl_keys waits;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "net/session/keys.h"
-#include "net/session/known.h"
 #include "tests/lib/files.h"
 
 static char dir[64], file[128], err[512];

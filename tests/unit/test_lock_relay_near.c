@@ -1,5 +1,5 @@
 /* test_lock_relay_near.c - a lock that keeps its newest frames alone, and reads older ones from the history.
- * lock_relay_near.c. */
+ * lock_relay_pace.c. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "net/relay/log/outlet.h"
+#include "net/relay/log/relay_log.h"
 
 #define LINES 20000u
 

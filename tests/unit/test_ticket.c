@@ -4,7 +4,7 @@
 #include <sodium.h>
 
 #include "net/engine/engine.h"
-#include "net/session/ticket.h"
+#include "net/session/seal.h"
 
 static const uint8_t secret[32] = "this relay", other[32] = "that relay";
 

@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "net/engine/msg.h"
-#include "net/transport/udp_filter.h"
+#include "net/transport/enet_common.h"
 
 enum {
     ACK = 1,

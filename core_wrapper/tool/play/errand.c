@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #include "core_wrapper/start/seat_file.h"
-#include "net/session/known.h"
+#include "net/session/keys.h"
 #include "net/transport/link.h"
 
 #define WAIT_US 100000

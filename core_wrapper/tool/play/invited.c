@@ -13,7 +13,7 @@
 #include "net/platform/address.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
-#include "net/session/known.h"
+#include "net/session/keys.h"
 
 /* --- core and game --- */
 

@@ -14,7 +14,7 @@
 #include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/socket.h"
-#include "net/session/known.h"
+#include "net/session/keys.h"
 #include "net/transport/ask.h"
 
 static int of_place(const struct kl_place *p, char out[KLT_RELAY_BYTES], char *err, size_t err_len) {

@@ -6,7 +6,7 @@
  *   key RWQ...             the public key, as minisign prints it
  *   HOST[:PORT] [WORDS]    a relay; words for people
  *
- * The first time that this user reads a list, its key is accepted; from then on no other (known.h), so nobody
+ * The first time that this user reads a list, its key is accepted; from then on no other (keys.h), so nobody
  * but the keeper changes the list. It vouches for the names of relays, not for their keys.
  * The form of a signature: https://jedisct1.github.io/minisign/, "Signature format". */
 #ifndef KLT_RELAY_LIST_H

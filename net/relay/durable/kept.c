@@ -1,5 +1,6 @@
 #include "net/relay/durable/kept.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,163 @@
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 #include "net/platform/thread.h"
+#include "net/record/klr.h"
+#include "net/record/klr_body.h"
 #include "net/relay/log/relay_log.h"
+#include "net/session/proof.h"
+
+/* --- questions to the verifier --- */
+
+/* Questions to the verifier beside the relay, `keylock verify --watch DIR`: their files. net/record/tie.h. */
+
+static void path_of(const char *dir, const struct kl_tie_question *q, bool verdict, char out[KL_FILE_PATH]) {
+    char name[KL_TIE_NAME];
+    kl_tie_name(name, q, verdict ? KL_TIE_VERDICT : KL_TIE_ASKED);
+    snprintf(out, KL_FILE_PATH, "%s/%s/%s", dir, verdict ? KL_TIE_VERDICTS : KL_TIE_ASK, name);
+}
+
+/* A verifier holds a lock of its folder. */
+static bool somebody_watches(const char *dir) {
+    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    struct kl_file lock;
+    snprintf(path, sizeof path, "%s/lock", dir);
+    if (kl_file_kind_here(path) != KL_FILE_IS_PLAIN) return false;
+    int held = kl_file_lock(&lock, path, false, ignored, sizeof ignored);
+    if (held == 0) kl_file_unlock(&lock, NULL);
+    return held == KL_FILE_KEPT;
+}
+
+static bool copy_asked(const char *dir, const struct kl_kept_question *t, char why[KL_TIE_WHY]) {
+    char path[KL_FILE_PATH];
+    if (!somebody_watches(dir)) {
+        snprintf(why, KL_TIE_WHY, "nobody watches the folder of recordings");
+        return false;
+    }
+    path_of(dir, &t->is, false, path);
+    return kl_store_copy(t->store, t->is.room, t->bytes, path, why, KL_TIE_WHY);
+}
+
+static enum kl_kept_ask look_for_verdict(const char *dir, const struct kl_tie_question *q,
+                                         struct kl_klr_hash *found, char why[KL_TIE_WHY]) {
+    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    void *text;
+    size_t len;
+    path_of(dir, q, true, path);
+    int got = kl_file_read(path, KL_TIE_ANSWER, KL_FILE_NO_LINK, &text, &len, ignored, sizeof ignored);
+    if (got == KL_FILE_ABSENT) return KL_KEPT_ASKED;
+    bool good = got == 0 && kl_tie_read_answer(text, found, why);
+    free(text);
+    if (!good) snprintf(why, KL_TIE_WHY, "the verifier's answer is none");
+    return good && found->has ? KL_KEPT_ANSWERED : KL_KEPT_CANNOT;
+}
+
+static void remove_question(const char *dir, const struct kl_tie_question *q) {
+    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    for (unsigned i = 0; i < 2; i++) {
+        path_of(dir, q, i, path);
+        (void)kl_file_remove(path, ignored, sizeof ignored);
+    }
+}
+
+static void clear(const char *dir, const char *folder, const char *ending) {
+    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    struct kl_dir_list list;
+    struct kl_tie_question q;
+    snprintf(path, sizeof path, "%s/%s", dir, folder);
+    if (kl_dir_list(&list, path, ending, ignored, sizeof ignored) != 0) return;
+    for (unsigned i = 0; i < list.count; i++)
+        if (kl_tie_read_name(list.name[i], ending, &q)) remove_question(dir, &q);
+    kl_dir_list_free(&list);
+}
+
+static void clear_questions(const char *dir) {
+    clear(dir, KL_TIE_ASK, KL_TIE_ASKED);
+    clear(dir, KL_TIE_VERDICTS, KL_TIE_VERDICT);
+}
+
+/* --- deleting --- */
+
+/* A player's wish that the recording of a match be deleted. */
+
+#define ROOM_CHARS (2 * KL_ROOM_ID_BYTES)
+
+static bool is_of(const char *name, const char *room) {
+    return kl_kept_is_name(name) && strlen(name) > KL_KEPT_ROOM_AT + ROOM_CHARS &&
+           memcmp(name + KL_KEPT_ROOM_AT, room, ROOM_CHARS) == 0;
+}
+
+/* Does the file hold hashes that this key has signed in that room? What stands in it is no more than a word:
+ * the host may have laid it there. */
+static enum kl_kept_fate look(const char *path, const struct kl_kept_wish *w) {
+    const void *bytes;
+    size_t len;
+    struct kl_klr_cursor c;
+    struct kl_klr_sign s;
+    if (kl_file_map(path, &bytes, &len) != 0)
+        return kl_file_kind_here(path) == KL_FILE_IS_NONE ? KL_KEPT_NONE : KL_KEPT_STAYS;
+    enum kl_kept_fate fate = kl_klr_open(&c, bytes, len) ? KL_KEPT_ANOTHERS : KL_KEPT_STAYS;
+    c.checked = len; /* it is not damage that is looked for */
+    while (fate == KL_KEPT_ANOTHERS && kl_klr_next(&c) == KL_KLR_BLOCK) {
+        struct kl_reader r;
+        if (c.type != KL_KLR_SIGN) continue;
+        kl_reader_init(&r, c.body, c.body_len);
+        kl_klr_read_sign(&r, &s);
+        if (!r.failed && memcmp(s.seat_pub, w->seat_key, sizeof s.seat_pub) == 0 &&
+            kl_sign_is_good(&s.sign, w->room_id, w->seat_key))
+            fate = KL_KEPT_DELETED;
+    }
+    kl_file_unmap(bytes, len);
+    return fate;
+}
+
+static enum kl_kept_fate delete_file(const char *path, const struct kl_kept_wish *w) {
+    char err[KL_FILE_PATH + 64] = "it is no recording that this relay reads";
+    enum kl_kept_fate fate = look(path, w);
+    if (fate == KL_KEPT_DELETED) {
+        int gone = kl_file_remove(path, err, sizeof err);
+        fate = gone == 0 ? KL_KEPT_DELETED : gone < 0 ? KL_KEPT_STAYS : KL_KEPT_NONE;
+    }
+    if (fate == KL_KEPT_DELETED)
+        kl_log(KL_LOG_INFO, "recording_deleted", "file=%s by=\"one of its players\"", path);
+    if (fate == KL_KEPT_STAYS) kl_log(KL_LOG_ERROR, "recording_stays", "file=%s reason=\"%s\"", path, err);
+    return fate;
+}
+
+/* Of DIR/FOLDER. One that is not this player's makes the worse fate. */
+static enum kl_kept_fate delete_in(const char *dir, const char *folder, const char *room,
+                                   const struct kl_kept_wish *w) {
+    enum kl_kept_fate fate = KL_KEPT_NONE;
+    struct kl_dir_list list;
+    char in[KL_FILE_PATH], path[KL_FILE_PATH], err[KL_FILE_PATH + 64];
+    if (kl_file_join(in, sizeof in, dir, folder, err, sizeof err) != 0 ||
+        kl_dir_list(&list, in, ".klr", err, sizeof err) != 0)
+        return KL_KEPT_NONE;
+    for (unsigned i = 0; i < list.count; i++) {
+        const char *name = list.name[i];
+        if (!is_of(name, room) || kl_file_join(path, sizeof path, in, name, err, sizeof err) != 0) continue;
+        fate = kl_kept_is_reported(name) ? KL_KEPT_REPORTED : delete_file(path, w);
+    }
+    kl_dir_list_free(&list);
+    return fate;
+}
+
+static enum kl_kept_fate delete_recordings(const char *dir, const struct kl_kept_wish *w) {
+    char room[ROOM_CHARS + 1];
+    sodium_bin2hex(room, sizeof room, w->room_id, sizeof w->room_id);
+    enum kl_kept_fate fate = delete_in(dir, "new", room, w); /* a verifier moves files from here to there */
+    if (fate == KL_KEPT_NONE) fate = delete_in(dir, "kept", room, w);
+    if (fate == KL_KEPT_DELETED) {
+        /* For the verifier, if one has made that folder. */
+        char in[KL_FILE_PATH], path[KL_FILE_PATH], err[KL_FILE_PATH + 64];
+        if (kl_file_join(in, sizeof in, dir, KL_KEPT_FORGET, err, sizeof err) == 0 && kl_dir_exists(in) &&
+            kl_file_join(path, sizeof path, in, room, err, sizeof err) == 0 &&
+            kl_file_write_whole(path, "", 0, KL_FILE_PRIVATE, err, sizeof err) < 0)
+            kl_log(KL_LOG_ERROR, "verifier_untold", "reason=\"%s\"", err);
+    }
+    return fate;
+}
+
+/* --- recordings --- */
 
 #define MINUTE_US UINT64_C(60000000)
 #define HOUR_US   (60 * MINUTE_US)
@@ -145,7 +302,7 @@ static void grant(struct kl_kept_recordings *a) {
     if (w->challenge)
         kl_kept_challenge(a->dir, w->challenge, kl_wall_us() / 1000000);
     else
-        w->fate = kl_kept_delete(a->dir, w);
+        w->fate = delete_recordings(a->dir, w);
     kl_mutex_lock(&a->lock);
     a->grew |= w->challenge && w->challenge->code == KL_REFUSE_TAKEN;
     a->done++;
@@ -160,9 +317,9 @@ static bool serve(struct kl_kept_recordings *a) {
         if (!now.open || !(now.dropped || comes)) continue;
         kl_mutex_unlock(&a->lock);
         if (now.dropped)
-            kl_kept_ask_remove(a->dir, &now.is);
+            remove_question(a->dir, &now.is);
         else
-            now.state = kl_kept_ask_copy(a->dir, &now, now.why) ? KL_KEPT_ASKED : KL_KEPT_CANNOT;
+            now.state = copy_asked(a->dir, &now, now.why) ? KL_KEPT_ASKED : KL_KEPT_CANNOT;
         kl_mutex_lock(&a->lock);
         now.open = !now.dropped;
         now.dropped = now.open && t->dropped; /* meanwhile */
@@ -265,7 +422,7 @@ enum kl_kept_ask kl_kept_answer(struct kl_kept_recordings *a, const struct kl_ti
         memcpy(why, t->why, KL_TIE_WHY);
     }
     kl_mutex_unlock(&a->lock);
-    return state == KL_KEPT_ASKED ? kl_kept_ask_look(a->dir, q, found, why) : state;
+    return state == KL_KEPT_ASKED ? look_for_verdict(a->dir, q, found, why) : state;
 }
 
 void kl_kept_ask_no_more(struct kl_kept_recordings *a, const uint8_t room[KL_STORE_ID]) {
@@ -285,7 +442,7 @@ int kl_kept_open(struct kl_kept_recordings **out, const char *dir, struct kl_kep
         made = kl_dir_make(a->new, true, err, err_len);
         snprintf(a->new, sizeof a->new, "%s/%s", a->dir, folder[0]);
         if (made == 0) made = kl_dir_make(a->new, true, err, err_len);
-        if (made == 0) kl_kept_ask_clear(a->dir);
+        if (made == 0) clear_questions(a->dir);
         if (made == 0 && kl_thread_start(&a->thread, "keylock-kept", run, a) == 0) {
             *out = a;
             return 0;
@@ -302,6 +459,6 @@ void kl_kept_close(struct kl_kept_recordings *a) {
     kl_thread_join(&a->thread);
     for (; a->got != a->put; a->got++)
         kl_kept_challenge_free(a->wish[a->got % WISHES].challenge);
-    kl_kept_ask_clear(a->dir);
+    clear_questions(a->dir);
     free(a);
 }

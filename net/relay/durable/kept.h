@@ -18,7 +18,7 @@
  *
  * And it copies recordings of matches that go on for questions to that verifier (net/record/tie.h), which
  * makes the folders for them. Whoever can write there can give answers, and that alone: an answer is bounded,
- * and believed only by the rules of net/relay/heal/heal_tie.c. */
+ * and believed only by the rules of net/relay/heal/heal_deed.c. */
 #ifndef KL_KEPT_H
 #define KL_KEPT_H
 
@@ -92,9 +92,6 @@ bool kl_kept_next(struct kl_kept_recordings *a, struct kl_kept_wish *out);
 
 #define KL_KEPT_FORGET "forget"
 
-/* kept_delete.c: the thread's work for one wish. */
-enum kl_kept_fate kl_kept_delete(const char *dir, const struct kl_kept_wish *w);
-
 /* kept_challenge.c: the thread's work for one token or run. */
 void kl_kept_challenge(const char *dir, struct kl_kept_challenge *c, uint64_t now_s);
 
@@ -123,13 +120,6 @@ enum kl_kept_ask kl_kept_answer(struct kl_kept_recordings *a, const struct kl_ti
                                 struct kl_klr_hash *found, char why[KL_TIE_WHY]);
 /* The room needs no answer. */
 void kl_kept_ask_no_more(struct kl_kept_recordings *a, const uint8_t room[KL_STORE_ID]);
-
-/* kept_ask.c: the files of a question. Copying is the thread's work. */
-bool kl_kept_ask_copy(const char *dir, const struct kl_kept_question *t, char why[KL_TIE_WHY]);
-enum kl_kept_ask kl_kept_ask_look(const char *dir, const struct kl_tie_question *q, struct kl_klr_hash *found,
-                                  char why[KL_TIE_WHY]);
-void kl_kept_ask_remove(const char *dir, const struct kl_tie_question *q);
-void kl_kept_ask_clear(const char *dir); /* of all: an earlier relay's */
 
 /* Is this the name of a recording, and one that was reported? */
 bool kl_kept_is_name(const char *name);

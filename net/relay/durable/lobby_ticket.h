@@ -1,5 +1,5 @@
 /* lobby_ticket.h - a room's record: with it, the start data and the history, a relay that was started anew
- * makes the room again. The journal keeps it, sealed (net/session/ticket.h).
+ * makes the room again. The journal keeps it, sealed (net/session/seal.h).
  *
  * Pure. It holds the stretched password and hashes of tokens, never a token or session key. */
 #ifndef KL_LOBBY_TICKET_H

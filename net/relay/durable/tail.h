@@ -7,7 +7,7 @@
  *              u32, their digest (16); mac (16); then records, and zeros
  *     record   u8 type, u16 length, body, mac (16)
  *
- *     TICKET   the room's record (lobby_ticket.h), sealed (net/session/ticket.h); the last one counts
+ *     TICKET   the room's record (lobby_ticket.h), sealed (net/session/seal.h); the last one counts
  *     FRAMES   a piece (net/engine/frames.h). Pieces may overlap each other and the recording
  *
  * A slot is zeroed, written whole, its mac last, and from then on grows in place; meanwhile the other one

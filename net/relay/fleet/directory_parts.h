@@ -73,7 +73,7 @@ void kl_directory_script(struct directory *d, const char *script, const char *a,
 /* kl_redis_next(); false with d->err. */
 bool kl_directory_next(struct directory *d, struct kl_redis_answer *a);
 
-/* --- directory_own.c: this relay's rooms --- */
+/* --- directory_rooms.c: this relay's rooms --- */
 extern const char kl_directory_claim[];
 /* Redis gets what has changed. False with d->err. */
 bool kl_directory_tell(struct directory *d, uint64_t now_us);
@@ -82,7 +82,7 @@ void kl_directory_tell_anew(struct directory *d);
 /* The name waits for its room. False with d->err. */
 bool kl_directory_keep_claim(struct directory *d, const char *room, uint64_t now_us);
 
-/* --- directory_others.c: other relays, and their rooms --- */
+/* --- directory_rooms.c: other relays, and their rooms --- */
 /* The value of a word key=value; "": there is none. Returns out. */
 const char *kl_directory_word(const char *text, const char *key, char *out, size_t cap);
 void kl_directory_addresses(const char *text, struct kl_addresses *out);

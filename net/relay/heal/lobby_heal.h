@@ -5,13 +5,13 @@
  * visitor_catchup.c  a visitor, member or watcher, catches up: room/catchup.h decides how
  * lobby_heal.c       members that are out of sync: by the others' state if a majority has one, by their own
  *                    states on a tie
- * heal_tie.c         what a tie is about, until a verifier decides it
- * heal_deed.c        what these members are ordered to do, and its end
+ * heal_deed.c        what these members are ordered to do, and its end; what a tie is about, until a verifier
+ *                    decides it
  * lobby_play_on.c    playing on though machines differ; the members that vote, and the hashes that count */
 #ifndef KL_LOBBY_HEAL_H
 #define KL_LOBBY_HEAL_H
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 #include "net/engine/msg.h"
 #include "net/record/klr_body.h"
 #include "net/relay/room/lobby_room.h"
@@ -86,7 +86,7 @@ bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *w
  * right, and the others get their state. Then r->heal.tie is NULL. Nothing while somebody is being healed. */
 void kl_lobby_heal_answered(struct kl_lobby_room *r, const struct kl_klr_hash *found, uint64_t now_us);
 
-/* --- heal_tie.c --- */
+/* --- heal_deed.c --- */
 
 /* The tie that is decided by no verifier. */
 void kl_heal_tie_end(struct kl_lobby_room *r);

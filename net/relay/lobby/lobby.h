@@ -23,7 +23,7 @@ struct kl_lobby;
 /* NULL: out of memory. */
 struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net);
 void kl_lobby_destroy(struct kl_lobby *l);
-/* The relay's long-term secret: the keys of tickets and journals come from it (ticket.h, tail.h).
+/* The relay's long-term secret: the keys of tickets and journals come from it (seal.h, tail.h).
  * Before the first client; without it they come from a random secret of this process. */
 void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
 /* This process is one of several: their table, which outlives the lobby. Before kl_lobby_set_journal(). */

@@ -4,8 +4,7 @@
  * lobby_end.c        ends of connections, memberships and rooms; rooms that give way
  * lobby_join.c       HELLO: rooms are made and entered
  * lobby_door.c       passwords, locks, bans
- * lobby_fleet.c      people for rooms that are at other relays
- * lobby_fleet_rooms.c  rooms that other relays may have
+ * lobby_fleet.c      people for rooms that are at other relays; rooms that other relays may have
  * lobby_seat.c       seats that are kept, RETURN
  * lobby_start.c      start data, READY, start
  * lobby_late.c       members that join a game under way
@@ -119,14 +118,14 @@ int kl_lobby_objection(struct kl_lobby *l, const struct kl_lobby_room *r, const 
 /* Tells the room, if code is KL_REFUSE_IDENTITY, the player's name and what differs. r NULL: nothing. */
 void kl_lobby_tell_refused(struct kl_lobby_room *r, const struct kl_hello *h, int code, uint64_t now_us);
 
-/* --- lobby_fleet.c --- */
+/* --- lobby_fleet.c: people --- */
 
 /* True: this client, with HELLO or RETURN, waits for the fleet's word on its room, or was turned away. */
 bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg *m, uint64_t now_us);
 /* Those whose answer is here go on. */
 void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us);
 
-/* --- lobby_fleet_rooms.c; nothing without a fleet --- */
+/* --- lobby_fleet.c: rooms; nothing without a fleet --- */
 /* Nobody gets the room's frames, for Redis has not all of its files yet: for 5 ms, and then not again until
  * Redis has them. */
 bool kl_lobby_fleet_holds(struct kl_lobby_room *r, uint64_t now_us);

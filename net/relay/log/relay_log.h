@@ -1,4 +1,4 @@
-/* relay_log.h - the relay's log: one line an event, key=value, to standard error. It reads as a story. */
+/* relay_log.h - the relay's log, and a way out for its lines that never blocks. */
 #ifndef KL_RELAY_LOG_H
 #define KL_RELAY_LOG_H
 
@@ -11,6 +11,10 @@
 #include "net/platform/seqlock.h"
 
 struct kl_outlet;
+
+/* --- the log --- */
+
+/* The relay's log: one line an event, key=value, to standard error. It reads as a story. */
 
 enum kl_log_level { KL_LOG_ERROR, KL_LOG_INFO, KL_LOG_DEBUG };
 
@@ -76,5 +80,24 @@ void kl_log_of_room(unsigned place, enum kl_log_level level, const char *event, 
 const char *kl_log_quote(char *out, size_t cap, const char *s);
 /* "0,2" for the mask 5; "none" for 0. Returns out. */
 const char *kl_log_seats(char out[20], uint8_t seats);
+
+/* --- its way out --- */
+
+/* A way out for lines that never blocks its writer. A terminal stopped with ^S or a full pipe blocks its
+ * writers; the relay must not wait for a reader. So lines go into a bounded buffer, and a thread writes them
+ * out from a second buffer that it swaps with the first. (A non-blocking descriptor would be shared with the
+ * operator's shell.) Lines that do not fit are dropped whole; a line in their place says how many. */
+
+#define KL_OUTLET_BYTES 65536
+
+/* fd stays the caller's and must outlive the outlet. NULL without memory or thread. */
+struct kl_outlet *kl_outlet_open(int fd);
+/* Takes lines; never waits. Any thread may call it. */
+void kl_outlet_put(struct kl_outlet *o, const char *lines, size_t len);
+/* Lines dropped so far. */
+uint64_t kl_outlet_dropped(struct kl_outlet *o);
+/* Waits until all is written, or that long. NULL is fine. If the reader still does not read, the thread and
+ * the outlet stay until the program ends. */
+void kl_outlet_close(struct kl_outlet *o, unsigned wait_ms);
 
 #endif

@@ -52,7 +52,7 @@ struct kl_ctl {
     unsigned shards;  /* 0: no process has said yet */
 };
 /* The answer of all processes that the line concerns, in an empty out. verb: the line's. Returns the number
- * of those that answered; *failed: an errno of one that did not, or 0. ctl_ask.c */
+ * of those that answered; *failed: an errno of one that did not, or 0. */
 unsigned kl_ctl_ask(struct kl_ctl *a, enum kl_console_verb verb, struct kl_buffer *out, int *failed);
 /* Whether an answer says that the line was not carried out. */
 bool kl_ctl_refused(const struct kl_buffer *answer);

@@ -8,7 +8,7 @@
 #include "net/platform/copies.h"
 #include "net/platform/socket.h"
 #include "net/relay/durable/store.h"
-#include "net/relay/fleet/copy_seal.h"
+#include "net/relay/fleet/replica.h"
 #include "net/relay/fleet/directory.h"
 #include "net/relay/log/relay_log.h"
 #include "net/session/handshake.h"

@@ -12,7 +12,7 @@
 #include "net/platform/process.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
-#include "net/relay/log/outlet.h"
+#include "net/relay/log/relay_log.h"
 #include "net/relay/program/console.h"
 #include "net/relay/program/control.h"
 #include "net/relay/program/enet_sockets.h"

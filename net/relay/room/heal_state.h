@@ -74,7 +74,7 @@ struct kl_lobby_play_on {
     bool tied;         /* their machines differ from each other */
 };
 
-/* A tie that a verifier beside the relay may decide (net/relay/heal/heal_tie.c). */
+/* A tie that a verifier beside the relay may decide (net/relay/heal/heal_deed.c). */
 struct kl_lobby_tie {
     uint32_t label;                  /* of the hashes that differ */
     uint8_t parts;                   /* KL_HASH_…: those that do */

@@ -4,12 +4,10 @@
  * lobby_members.c  its members' memory
  * lobby_memory.c   memory by the seats and clients that are there
  * lobby_say.c      messages and log lines
- * lobby_past.c     history and its digests
- * past_pack.c      full blocks of the history, packed
+ * lobby_past.c     history and its digests; full blocks of it, packed
  * visitor.h        what a member and a watcher share, and are sent
- * lobby_bar.h      bans and bars for a time
+ * lobby_bounds.h   bans and bars for a time; bytes down against bytes up
  * lobby_files.h    checksums of disks, and of other files that are opened in play
- * lobby_cost.h     bytes down against bytes up
  * catchup.h        how a client catches up
  * verdict.h        hashes compared
  *
@@ -18,7 +16,7 @@
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 #include "net/engine/history.h"
 #include "net/engine/msg.h"
 #include "net/engine/lock_relay.h"
@@ -27,13 +25,12 @@
 #include "net/session/name.h"
 #include "net/session/seat.h"
 #include "net/session/digest.h"
-#include "net/session/ticket.h"
+#include "net/session/seal.h"
 #include "net/relay/log/lobby_limit.h"
 #include "net/relay/log/relay_log.h"
 #include "net/relay/room/heal_state.h"
 #include "net/relay/room/journal_room.h"
-#include "net/relay/room/lobby_bar.h"
-#include "net/relay/room/lobby_cost.h"
+#include "net/relay/room/lobby_bounds.h"
 #include "net/relay/room/lobby_files.h"
 #include "net/relay/room/lobby_net.h"
 #include "net/relay/room/verdict.h"
@@ -190,7 +187,7 @@ struct kl_lobby_gone {
 
 /* The door decides on newcomers. lobby_door.c owns it; of a room made again it comes from the ticket.
  * Salt and secret are set if, and only if, KL_DOOR_PASSWORD is in the flags.
- * lobby_bar.c owns the bars, oldest first. */
+ * lobby_bounds.c owns the bars, oldest first. */
 struct kl_lobby_door {
     uint8_t flags;            /* KL_DOOR_* */
     char match[KL_MATCH_MAX]; /* the maker's id of the match; "" */
@@ -376,7 +373,7 @@ struct kl_lobby {
     struct kl_relay_key signer;         /* signs false: nothing is signed */
     struct kl_journal *journal;         /* NULL: no journal */
     struct kl_laid_out *laid_out;       /* for the locks of all rooms */
-    struct kl_lobby_packer *packer;     /* past_pack.c; NULL: nothing is packed yet */
+    struct kl_lobby_packer *packer;     /* lobby_past.c; NULL: nothing is packed yet */
     struct kl_triers triers;
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them; NULL: free */
@@ -533,7 +530,7 @@ void kl_lobby_memory_free(struct kl_lobby_room *r);
 /* Bytes that the room holds, without start data, history and snapshots. */
 uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r);
 
-/* --- lobby_past.c --- */
+/* --- lobby_past.c: the past --- */
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us); /* with the first frame */
 void kl_lobby_past_free(struct kl_lobby_room *r);
 void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f);
@@ -550,7 +547,7 @@ bool kl_lobby_past_digest(const struct kl_lobby_room *r, uint32_t intervals, str
  * are left false. */
 struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const struct kl_return *b);
 
-/* --- past_pack.c --- */
+/* --- lobby_past.c: packed blocks --- */
 /* Packs the block before the newest one, which has just begun. Without memory it stays as it is. */
 void kl_lobby_past_pack(struct kl_lobby_room *r);
 /* The pieces of a packed block, good until the next call: kl_history.unpack. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "net/engine/clients.h"
+#include "net/engine/engine.h"
 
 enum { SAID_NOTHING = 0, SAID_INCOMPLETE = 1, SAID_COMPLETE = 2 };
 enum { EQUAL = 0, DIFFERS = 1, NOTED = KL_VERDICT_NOTED };

@@ -6,7 +6,7 @@
 #include "net/engine/engine.h"
 #include "net/engine/msg.h"
 #include "net/relay/log/lobby_limit.h"
-#include "net/relay/room/lobby_bar.h"
+#include "net/relay/room/lobby_bounds.h"
 #include "net/relay/room/heal_state.h"
 #include "net/relay/room/catchup.h"
 #include "net/session/name.h"
@@ -64,7 +64,7 @@ struct kl_visitor {
     uint32_t furthest;    /* the most bytes of start data transferred */
     bool again;           /* its link was cut during that wait */
     unsigned malformed;   /* datagrams in a row */
-    uint64_t owed;        /* bytes (lobby_cost.h) */
+    uint64_t owed;        /* bytes (lobby_bounds.h) */
     struct kl_lobby_turn turn;
     struct kl_lobby_spent spent;
     struct kl_catchup catchup;
