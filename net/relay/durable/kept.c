@@ -78,7 +78,7 @@ static void clear(const char *dir, const char *folder, const char *ending) {
     kl_dir_list_free(&list);
 }
 
-static void clear_questions(const char *dir) {
+void kl_kept_ask_clear(const char *dir) {
     clear(dir, KL_TIE_ASK, KL_TIE_ASKED);
     clear(dir, KL_TIE_VERDICTS, KL_TIE_VERDICT);
 }
@@ -442,7 +442,7 @@ int kl_kept_open(struct kl_kept_recordings **out, const char *dir, struct kl_kep
         made = kl_dir_make(a->new, true, err, err_len);
         snprintf(a->new, sizeof a->new, "%s/%s", a->dir, folder[0]);
         if (made == 0) made = kl_dir_make(a->new, true, err, err_len);
-        if (made == 0) clear_questions(a->dir);
+        if (made == 0) kl_kept_ask_clear(a->dir);
         if (made == 0 && kl_thread_start(&a->thread, "keylock-kept", run, a) == 0) {
             *out = a;
             return 0;
@@ -459,6 +459,6 @@ void kl_kept_close(struct kl_kept_recordings *a) {
     kl_thread_join(&a->thread);
     for (; a->got != a->put; a->got++)
         kl_kept_challenge_free(a->wish[a->got % WISHES].challenge);
-    clear_questions(a->dir);
+    kl_kept_ask_clear(a->dir);
     free(a);
 }

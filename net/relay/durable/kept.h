@@ -121,6 +121,9 @@ enum kl_kept_ask kl_kept_answer(struct kl_kept_recordings *a, const struct kl_ti
 /* The room needs no answer. */
 void kl_kept_ask_no_more(struct kl_kept_recordings *a, const uint8_t room[KL_STORE_ID]);
 
+/* Removes the files of all questions: an earlier relay's. */
+void kl_kept_ask_clear(const char *dir);
+
 /* Is this the name of a recording, and one that was reported? */
 bool kl_kept_is_name(const char *name);
 bool kl_kept_is_reported(const char *name);
