@@ -20,7 +20,7 @@
 #include "core_wrapper/frame/audio.h"
 #include "core_wrapper/frame/latch.h"
 #include "core_wrapper/frame/picture.h"
-#include "core_wrapper/start/gifts.h"
+#include "core_wrapper/start/savedir.h"
 #include "core_wrapper/world/pages.h"
 #include "core_wrapper/world/world.h"
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+/* --- the pace --- */
+
 #define GENTLE        0.05 /* faster than the core's own pace */
 #define GENTLE_MORE   0.01 /* for each frame behind, if that is more than GENTLE */
 #define GENTLE_MOST   0.10 /* and at most this */
@@ -179,4 +181,39 @@ void kl_pace_ran(struct kl_pace *p, uint32_t due, uint32_t done, bool stalled, d
     p->left = due > done ? due - done : 0;
     p->credit = stalled ? 0 : fmax(p->credit - done, -EARLY);
     p->spent_us = spent_us;
+}
+
+/* --- a frame's cost --- */
+
+static double less(uint64_t all, uint64_t part) {
+    return all > part ? (double)(all - part) : 0;
+}
+
+void kl_cost_add(struct kl_cost *c, struct kl_spent all, struct kl_spent part) {
+    kl_usual_add(&c->time_us, less(all.time_us, part.time_us));
+    kl_usual_add(&c->thread_us, less(all.thread_us, part.thread_us));
+}
+
+double kl_cost_us(const struct kl_cost *c) {
+    uint16_t thread_us = kl_usual(&c->thread_us), time_us = kl_usual_half(&c->time_us);
+    return thread_us > time_us ? thread_us : time_us;
+}
+
+/* --- from press to play --- */
+
+/* Only a button that frames do not have yet: else a second press would be taken for the first. */
+void kl_press_sample(struct kl_press *p, uint16_t buttons, uint64_t now_us) {
+    unsigned fresh = buttons & (unsigned)~p->sampled & (unsigned)~p->played;
+    p->sampled = buttons;
+    if (p->awaited && now_us - p->since_us > KL_PRESS_LOST_US) p->awaited = 0;
+    if (p->awaited || !fresh) return;
+    p->awaited = (uint16_t)(fresh & -fresh);
+    p->since_us = now_us;
+}
+
+void kl_press_frame(struct kl_press *p, uint16_t buttons, uint64_t now_us) {
+    p->played = buttons;
+    if (!(p->awaited & buttons)) return;
+    p->took_us = now_us - p->since_us;
+    p->awaited = 0;
 }

@@ -1,5 +1,17 @@
-/* pace.h - the number of frames that a call of the frontend may run: the pace of catching up. docs/design.md
- * §3 "Pacing in the wrapper". Pure: time comes in.
+/* pace.h - the pace of a session's frames: how many a call may run, what one costs, and the time from press
+ * to play. Pure: times come in. */
+#ifndef KLW_PACE_H
+#define KLW_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/engine/clock.h"
+
+/* --- the pace --- */
+
+/* The number of frames that a call of the frontend may run: the pace of catching up. docs/design.md §3
+ * "Pacing in the wrapper". Pure: time comes in.
  *
  * The engine says how many frames are due by the room's schedule. This module decides how many of them run
  * in one call.
@@ -12,11 +24,6 @@
  *   last one of a call is seen and heard.
  * - In any case fast enough to go on sampling: the engine takes samples at most an interval ahead of the
  *   frames run, and the others wait for these samples. */
-#ifndef KLW_PACE_H
-#define KLW_PACE_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum kl_pace_mode { KL_PACE_STEADY, KL_PACE_GENTLE, KL_PACE_BRISK, KL_PACE_FLAT_OUT };
 
@@ -71,5 +78,46 @@ double kl_pace_unseen_us(const struct kl_pace *p);
 
 /* The call is over: of `due` frames (closed or not) `done` have run; stalled: the link made it wait. */
 void kl_pace_ran(struct kl_pace *p, uint32_t due, uint32_t done, bool stalled, double spent_us);
+
+/* --- a frame's cost --- */
+
+/* The cost of a piece of work that is done once a frame, whatever else the machine does. Pure: times come
+ * in. */
+
+/* Time and processor time of this thread, both in microseconds. */
+struct kl_spent {
+    uint64_t time_us, thread_us;
+};
+
+/* The newest 32 pieces. Processor time leaves out what other programs take away. It leaves out the core's own
+ * threads as well, and Windows does not tell it so finely: the median of the time has these, for most frames
+ * are not held up. */
+struct kl_cost {
+    struct kl_usual time_us, thread_us;
+};
+/* part: of it, which is not to count. */
+void kl_cost_add(struct kl_cost *c, struct kl_spent all, struct kl_spent part);
+/* Microseconds: the larger of the third largest processor time and the median time. 0: nothing was added. */
+double kl_cost_us(const struct kl_cost *c);
+
+/* --- from press to play --- */
+
+/* The time from press to play, measured on the own pad: from the first sample with a button to the first
+ * frame that plays it. The measurement needs nothing of the room, so it also holds if frames close by the
+ * clock and name no samples. Pure. */
+
+#define KL_PRESS_LOST_US 2000000 /* a press that is not played by then was dropped (an absence) */
+
+/* Zeros: nothing pressed yet. */
+struct kl_press {
+    uint16_t sampled, played; /* buttons down in the newest sample, and in the newest frame */
+    uint16_t awaited;         /* the timed button; 0: none */
+    uint64_t since_us;        /* time of its press */
+    uint64_t took_us;         /* of the newest press that was played; 0: none was yet */
+};
+
+/* The first own pad as it is sampled, and the buttons of the seat that it plays in a frame that runs. */
+void kl_press_sample(struct kl_press *p, uint16_t buttons, uint64_t now_us);
+void kl_press_frame(struct kl_press *p, uint16_t buttons, uint64_t now_us);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/state.h"
-#include "core_wrapper/start/filelist.h"
+#include "core_wrapper/start/sums.h"
 #include "core_wrapper/start/identity.h"
 #include "net/platform/clock.h"
 

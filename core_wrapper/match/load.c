@@ -12,7 +12,7 @@
 #include "core_wrapper/env/env_answers.h"
 #include "core_wrapper/env/reload.h"
 #include "core_wrapper/match/take_over.h"
-#include "core_wrapper/start/gifts.h"
+#include "core_wrapper/start/savedir.h"
 #include "core_wrapper/start/patch.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/run_ahead.h"

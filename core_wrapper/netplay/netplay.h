@@ -18,7 +18,7 @@
 #include "core_wrapper/frontend/frontend.h"
 #include "core_wrapper/netplay/carrier.h"
 #include "core_wrapper/netplay/reach.h"
-#include "core_wrapper/words/room_request.h"
+#include "core_wrapper/words/config.h"
 #include "net/relay/loop/hosted.h"
 #include "net/session/url.h"
 #include "net/transport/link.h"

@@ -84,7 +84,7 @@ void kl_record_alien(struct kl_record *r, uint32_t frame, const char *why);
 /* The hashes differ somewhere: a thread writes the kept states. */
 void kl_record_desync(struct kl_record *r);
 void kl_record_turn(struct kl_record *r, uint64_t at_us, const struct klw_report *report);
-/* record_run.c's share of begin, hash and close. */
+/* record.c's share of begin, hash and close. */
 void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len);
 void kl_record_run_hash(struct kl_record *r, const struct klw_hash *h, const void *state, size_t bytes);
 void kl_record_run_finish(struct kl_record *r);

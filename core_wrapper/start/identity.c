@@ -10,8 +10,8 @@
 #include "net/platform/file.h"
 #include "core_wrapper/world/archive.h"
 #include "core_wrapper/core/core.h"
-#include "core_wrapper/start/filelist.h"
-#include "core_wrapper/start/gifts.h"
+#include "core_wrapper/start/sums.h"
+#include "core_wrapper/start/savedir.h"
 #include "core_wrapper/world/world.h"
 
 /* Facts before the others are folded into one; in all KL_FACTS_MAX. */

@@ -32,7 +32,7 @@ void kl_identity_content(struct kl_facts *facts, const struct kl_content *conten
  * - "members 1", "members 2" …: the members of all archives, with their checksums and whether the core has
  * read them (archive.h), in whatever archive they are;
  * - "file NAME": other files, such as BIOS images and further tracks; an archive that cannot be read here,
- * too. Not the host's small files (gifts.h). So are the files that the content names (filelist.h), opened
+ * too. Not the host's small files (savedir.h). So are the files that the content names (sums.h), opened
  * or not; one that is not there has the value "missing". A file that does not fit is folded into "more
  * members" and "more files". */
 void kl_identity_files(struct kl_facts *facts, struct kl_world *w, const char *system_dir,

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "core_wrapper/words/config_table.h"
-#include "core_wrapper/words/room_request.h"
 #include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"

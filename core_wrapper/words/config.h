@@ -1,9 +1,4 @@
-/* config.h - the player's settings: KEYLOCK_* in the environment, keylock.cfg, the wrapper's own file name.
- *
- * The environment counts before the file. keylock.cfg lies in the frontend's system folder and holds lines
- * `key = value`. A value may stand in double quotes; # starts a comment, at the start of a line or behind a
- * blank. The keys are the names of the environment variables without KEYLOCK_, in small letters: the rows of
- * config_table.h. */
+/* config.h - the player's settings, and one room that is asked for. */
 #ifndef KLW_CONFIG_H
 #define KLW_CONFIG_H
 
@@ -12,6 +7,15 @@
 #include "net/engine/msg.h"
 #include "net/session/door.h"
 #include "net/session/keys.h"
+
+/* --- settings --- */
+
+/* The player's settings: KEYLOCK_* in the environment, keylock.cfg, the wrapper's own file name.
+ *
+ * The environment counts before the file. keylock.cfg lies in the frontend's system folder and holds lines
+ * `key = value`. A value may stand in double quotes; # starts a comment, at the start of a line or behind a
+ * blank. The keys are the names of the environment variables without KEYLOCK_, in small letters: the rows of
+ * config_table.h. */
 
 #define KL_CONFIG_FILE "keylock.cfg"
 /* The local socket that takes a session's commands (control.h): this, and the number of the process. */
@@ -99,5 +103,28 @@ bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t c
 
 /* KEYLOCK_REPLAY: the recording that is played in place of a room; NULL: none. */
 const char *kl_config_replay(void);
+
+/* --- one request --- */
+
+/* One room that this machine asks a relay for. The player's settings (config.h) say which relay and room the
+ * player wants; the way there may be to another: that of a quick match, of RetroArch's netplay, of a
+ * recording. The settings stay as they are meanwhile. */
+
+struct kl_room_request {
+    char host[KL_CONFIG_HOST_MAX]; /* the relay; "": none is known */
+    uint16_t port;
+    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* of the relay; "": any */
+    char room[KL_NAME_MAX];
+    char password[KL_DOOR_PASSWORD_MAX + 1]; /* of the room; "": none */
+    uint8_t seats;                           /* 0: to watch */
+    uint8_t consent;                         /* enum kl_consent */
+    bool unlisted;                           /* the relay does not list a room made here */
+    bool once;   /* a room made here lets in one player at a time, when its host opens it */
+    bool quick;  /* a room for quick matches */
+    bool seated; /* only a room with free seats is entered: no watching instead */
+};
+
+/* Relay, room and password as the settings have them; the rest is 0. */
+void kl_room_request_own(struct kl_room_request *r, const struct kl_config *c);
 
 #endif

@@ -161,7 +161,7 @@ struct tm;
 void kl_world_split(int64_t t, struct tm *tm);
 int64_t kl_world_make(struct tm *tm);
 
-/* world_random.c */
+/* world_state.c: chance */
 void kl_world_random_start(struct kl_world *w, uint64_t seed);
 #define KL_CHANCE_STEP 0x9e3779b97f4a7c15u
 uint64_t kl_world_mix(uint64_t z);
@@ -209,7 +209,7 @@ bool kl_view_shared(struct kl_world *w, int fd, void *stream, int also);
 /* The core has mapped it to write it. */
 void kl_view_mapped(struct kl_world *w, int fd);
 
-/* world_handle.c of elf/ and pe/: a core's open file. tell: -1: it has no place. */
+/* world_stream.c of elf/ and pe/: a core's open file. tell: -1: it has no place. */
 void kl_handle_flush(struct kl_world *w, const struct kl_handle *h);
 int64_t kl_handle_tell(struct kl_world *w, const struct kl_handle *h);
 void kl_handle_seek(struct kl_world *w, const struct kl_handle *h, int64_t at);
@@ -220,7 +220,7 @@ void kl_world_note_opened(struct kl_world *w, const char *path, bool write, bool
 /* Lists a path that is below one of the system's folders of facts. */
 void kl_world_note_host(struct kl_world *w, const char *path);
 
-/* world_host.c */
+/* world_state.c: the host's facts */
 void kl_world_host_begin(struct kl_world *w); /* another core will have this world */
 void kl_world_host_end(struct kl_world *w);
 /* The file that is opened for a path that names a device of chance, or the process by its number. False:

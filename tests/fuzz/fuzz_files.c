@@ -9,7 +9,7 @@
 
 #include <sodium.h>
 
-#include "core_wrapper/start/filelist.h"
+#include "core_wrapper/start/sums.h"
 #include "core_wrapper/start/seat_file.h"
 #include "net/session/keys.h"
 

@@ -1,7 +1,7 @@
-/* The files that a set names. filelist.h. */
+/* The files that a set names. sums.h. */
 #include "tests/unit/folder.h"
 
-#include "core_wrapper/start/filelist.h"
+#include "core_wrapper/start/sums.h"
 
 /* --- the text --- */
 

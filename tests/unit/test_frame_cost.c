@@ -1,6 +1,6 @@
 /* test_frame_cost.c - the cost of a frame on a machine that is busy with other work.
- * core_wrapper/frame/cost.h. */
-#include "core_wrapper/frame/cost.h"
+ * core_wrapper/frame/pace.h. */
+#include "core_wrapper/frame/pace.h"
 #include "tests/unit/unit.h"
 
 static const struct kl_spent nothing;

@@ -1,7 +1,7 @@
 /* Press to play: one press at a time, from its sample to its frame. */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/frame/press.h"
+#include "core_wrapper/frame/pace.h"
 
 #define MS UINT64_C(1000)
 

@@ -8,7 +8,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/start/gifts.h"
+#include "core_wrapper/start/savedir.h"
 #include "core_wrapper/world/world_private.h"
 #include "net/platform/dir.h"
 #include "tests/lib/probe_core.h"

@@ -7,8 +7,6 @@
 
 #include "core_wrapper/profile/profile.h"
 #include "core_wrapper/tool/probe/probe.h"
-#include "core_wrapper/tool/probe/probe_join.h"
-#include "core_wrapper/tool/probe/probe_options.h"
 
 /* How two runs compare over the frames that both checked. */
 struct kl_agreement {

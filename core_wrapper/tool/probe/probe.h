@@ -1,10 +1,14 @@
-/* probe.h - one measured run of `keylock probe` and its findings. A run has a process of its own, so that a
- * crashing core ends only that process, and so that address space layout, heap and clock differ as between
- * two machines. */
+/* probe.h - the measurements of `keylock probe`: one run, the effect of a snapshot, and core options. */
 #ifndef KLT_PROBE_H
 #define KLT_PROBE_H
 
 #include "core_wrapper/tool/desync/machine.h"
+
+/* --- a run --- */
+
+/* One measured run of `keylock probe` and its findings. A run has a process of its own, so that a crashing
+ * core ends only that process, and so that address space layout, heap and clock differ as between two
+ * machines. */
 
 struct kl_probe_result {
     bool ran;       /* to its end */
@@ -29,5 +33,72 @@ void kl_probe_free(struct kl_probe_result *r);
 /* Compares the states that two runs kept. */
 void kl_probe_compare_states(struct kl_measure_bytes *out, const struct kl_probe_result *a,
                              const struct kl_probe_result *b);
+
+/* --- the effect of a snapshot --- */
+
+/* The effect of a snapshot on a core, for `keylock probe`. A runs through; B loads its own state at a frame;
+ * C is fresh and loads that state, as a newcomer does. Then all three play the same on. If A and C part, the
+ * room's members must load at a snapshot, too. If B and C part as well, no state brings a newcomer in, only
+ * the whole history. */
+
+#define KLT_JOINS 3 /* at a quarter, a half and three quarters of the frames */
+
+/* The profile's verdict on snapshots. */
+enum kl_join_verdict {
+    KLT_JOIN_UNKNOWN,    /* no savestate, or it did not run */
+    KLT_JOIN_NONE,       /* nobody else need load: A, B and C are equal */
+    KLT_JOIN_ALL,        /* all must load their own: B and C are equal */
+    KLT_JOIN_STATE_ONLY, /* memory stays equal; some bytes of the state do not */
+    KLT_JOIN_HISTORY,    /* the game differs: no snapshot works */
+};
+const char *kl_join_verdict_name(enum kl_join_verdict v); /* "none", "all", "state only", "history" */
+
+struct kl_join_result {
+    struct kl_comparison a_b, a_c, b_c; /* over all joins; frames count from the load */
+    bool ran, takes;                    /* to the end; the core took every state */
+    char error[KLT_ERR];
+};
+
+/* Joins at KLT_JOINS frames of `frames`, and compares for `on` frames after each; with random input each time
+ * with another seed. Fills in r in any case; free it. */
+void kl_join_run(struct kl_join_result *r, const struct kl_machine_setup *setup, uint32_t frames,
+                 uint32_t on);
+void kl_join_free(struct kl_join_result *r);
+enum kl_join_verdict kl_join_judge(const struct kl_join_result *r);
+
+/* Moments in which a memory differed, and in which the savestate did. */
+uint32_t kl_join_memory(const struct kl_comparison *c);
+uint32_t kl_join_state(const struct kl_comparison *c);
+
+/* --- core options --- */
+
+/* Core options that change the game, for `keylock probe --options`: the same input with each value of each
+ * option, a process each, against the run with all defaults. */
+
+#define KLT_PROBED_MAX 2048 /* values in all; more are left out, and that is said */
+
+enum kl_option_effect {
+    KLT_EFFECT_NONE,   /* RAM and state stay equal */
+    KLT_EFFECT_STATE,  /* RAM, if there is any, stays equal; the state does not */
+    KLT_EFFECT_GAME,   /* RAM differs; without exposed RAM the state */
+    KLT_EFFECT_BROKEN, /* it crashes, or does not load */
+};
+const char *kl_option_effect_name(enum kl_option_effect e); /* "none", "state", "game", "broken" */
+
+struct kl_probed_value {
+    char key[128], value[128];
+    enum kl_option_effect effect;
+    uint32_t frame; /* that differed first; STATE and GAME */
+};
+struct kl_options_result {
+    struct kl_probed_value *at; /* heap: every value but those in force, by option */
+    unsigned count, left_out;
+    char error[KLT_ERR]; /* "": it ran */
+};
+
+/* Runs `frames` frames of each value, with progress on standard error if that is a terminal. Values in
+ * setup->option stay as they are. Fills in r in any case; free it. */
+void kl_options_probe(struct kl_options_result *r, const struct kl_machine_setup *setup, uint32_t frames);
+void kl_options_result_free(struct kl_options_result *r);
 
 #endif

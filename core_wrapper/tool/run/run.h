@@ -78,7 +78,7 @@ struct kl_run_summary {
 int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summary *s, FILE *to);
 
 /* The files of a lone `keylock run` for blame and bisect: a recording, states, a planted
- * desync. In a room the wrapper writes them (core_wrapper/record/record_run.c), as the environment asks. */
+ * desync. In a room the wrapper writes them (core_wrapper/record/record.c), as the environment asks. */
 
 struct kl_run_trail {
     struct kl_recorder recorder;

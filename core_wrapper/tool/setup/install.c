@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/platform/file.h"
-#include "net/platform/dir.h"
 #include "core_wrapper/core/core.h"
 #include "core_wrapper/tool/common/card.h"
+#include "core_wrapper/tool/setup/place.h"
+#include "net/platform/buffer.h"
+#include "net/platform/cfg_file.h"
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
 #include "net/platform/library.h"
 
 #define CORE_END "_libretro" KL_LIBRARY_ENDING
@@ -258,4 +261,243 @@ int kl_install_remove(struct kl_place *p, const char *name, char *err, size_t er
     if (kl_settings_read(&info, path, err, err_len) == 0) stop_with_menu(p, &info);
     kl_settings_free(&info);
     return kl_file_remove(path, err, err_len) < 0 ? -1 : r;
+}
+
+/* --- info files --- */
+
+/* "serialized": states work, but not for run-ahead, pre-emptive frames or RetroArch's own rollback netplay,
+ * all of which would break the lock. */
+static const char *const own[] = {"display_name",         "corename",       "savestate_features",
+                                  "supported_extensions", "needs_fullpath", "description"};
+#define OWN (sizeof own / sizeof *own)
+
+static bool is_own(const char *key) {
+    for (size_t i = 0; i < OWN; i++)
+        if (!strcmp(own[i], key)) return true;
+    return false;
+}
+
+static void copy_line(void *ctx, const struct kl_cfg_line *line) {
+    if (line->key && !is_own(line->key)) kl_buffer_add(ctx, "%s\n", line->whole);
+}
+
+/* A value cannot hold a quote, nor more than its line. */
+static void put(struct kl_buffer *f, const char *key, const char *value, const char *more) {
+    kl_buffer_add(f, "%s = \"", key);
+    for (const char *p = value; *p; p++)
+        if (*p != '"' && (unsigned char)*p >= 0x20) kl_buffer_add_bytes(f, p, 1);
+    kl_buffer_add(f, "%s\"\n", more);
+}
+
+/* For a core without an info file: the usual values of a present core. */
+static void put_usual(struct kl_buffer *f) {
+    static const char *const keys[] = {"savestate",          "cheats",         "input_descriptors",
+                                       "memory_descriptors", "libretro_saves", "core_options"};
+    put(f, "categories", "Emulator", "");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        put(f, keys[i], "true", "");
+}
+
+/* "NES" of "Nintendo - NES / Famicom (Nestopia UE)": without the maker, the other names and the core. Its
+ * length. */
+static int system_of(const char *display, const char **begin) {
+    const char *maker = strstr(display, " - "), *core = strstr(display, " (");
+    *begin = maker && maker + strlen(" - ") <= core ? maker + strlen(" - ") : display;
+    const char *other = strstr(*begin, " / ");
+    return (int)((other && other < core ? other : core) - *begin);
+}
+
+void kl_info_title(const struct kl_settings *inner, const struct kl_card *card, char out[KL_TITLE_BYTES]) {
+    char display[8192], core[8192];
+    const char *system;
+    if (!kl_settings_get(inner, "display_name", display, sizeof display) || !*display)
+        snprintf(display, sizeof display, "%s", card->name);
+    if (!kl_settings_get(inner, "corename", core, sizeof core) || !*core)
+        snprintf(core, sizeof core, "%s", card->name);
+    if (strstr(display, " (")) {
+        int len = system_of(display, &system);
+        snprintf(out, KL_TITLE_BYTES, "Keylock: %.*s (%.100s)", len < 100 ? len : 100, system, core);
+    } else
+        snprintf(out, KL_TITLE_BYTES, "Keylock: %.200s", display);
+}
+
+char *kl_info_make(const struct kl_settings *inner, const struct kl_card *card) {
+    char value[8192], locked[KL_CORE_NAME_BYTES], title[KL_TITLE_BYTES];
+    struct kl_buffer text = {0}, *f = &text;
+    kl_core_locked_name(locked, card->name);
+    kl_buffer_add(f, "# Made by keylock install of the info file of \"%s\".\n", card->name);
+    kl_info_title(inner, card, title);
+    put(f, "display_name", title, "");
+    put(f, "corename", locked, "");
+    put(f, "savestate_features", "serialized", "");
+    put(f, "supported_extensions",
+        kl_settings_get(inner, "supported_extensions", value, sizeof value) && *value ? value
+                                                                                      : card->extensions,
+        "");
+    put(f, "needs_fullpath", card->full_path ? "true" : "false", "");
+    kl_settings_get(inner, "description", value, sizeof value);
+    put(f, "description", value,
+        *value ? " Through Keylock: alone, or online in lock."
+               : "Through Keylock: alone, or online in lock.");
+    if (!inner->there)
+        put_usual(f);
+    else if (!kl_cfg_each(inner->text, copy_line, f))
+        text.failed = true;
+    return kl_buffer_take(&text);
+}
+
+/* --- taking a core over --- */
+
+#define DEPTH 8
+
+struct move {
+    const char *bare, *locked;
+    unsigned copied, depth;
+    char *err;
+    size_t err_len;
+    bool failed;
+};
+
+static void copy_folder(struct move *m, const char *from, const char *to);
+
+static void copy_one(struct move *m, const char *from_dir, const char *to_dir, const char *name) {
+    char from[KLT_PATH], to[KLT_PATH], renamed[512];
+    /* "Nestopia.opt" becomes "Nestopia Keylock.opt". */
+    size_t n = strlen(m->bare);
+    if (!strncmp(name, m->bare, n) && name[n] == '.')
+        snprintf(renamed, sizeof renamed, "%s%s", m->locked, name + n);
+    else
+        snprintf(renamed, sizeof renamed, "%s", name);
+    int a = snprintf(from, sizeof from, "%s/%s", from_dir, name);
+    int b = snprintf(to, sizeof to, "%s/%s", to_dir, renamed);
+    if (a >= (int)sizeof from || b >= (int)sizeof to) return;
+    enum kl_file_kind kind = kl_file_kind_here(from);
+    if (kind == KL_FILE_IS_DIR) {
+        copy_folder(m, from, to);
+    } else if (kind == KL_FILE_IS_PLAIN) {
+        m->failed = kl_file_copy(from, to, 0, m->err, m->err_len) < 0;
+        if (!m->failed) m->copied++;
+    }
+}
+
+static void copy_folder(struct move *m, const char *from, const char *to) {
+    struct kl_dir_list list;
+    if (m->depth == DEPTH || kl_dir_make(to, false, m->err, m->err_len) != 0 ||
+        kl_dir_list(&list, from, "", m->err, m->err_len) != 0) {
+        m->failed = true;
+        return;
+    }
+    m->depth++;
+    for (unsigned i = 0; i < list.count && !m->failed; i++)
+        copy_one(m, from, to, list.name[i]);
+    m->depth--;
+    kl_dir_list_free(&list);
+}
+
+/* DIR/bare to DIR/locked. */
+static void take(struct move *m, const char *dir) {
+    char from[KLT_PATH], to[KLT_PATH];
+    int a = snprintf(from, sizeof from, "%s/%s", dir, m->bare);
+    int b = snprintf(to, sizeof to, "%s/%s", dir, m->locked);
+    if (!*dir || a >= (int)sizeof from || b >= (int)sizeof to) return;
+    if (kl_dir_exists(from) && !kl_dir_exists(to)) copy_folder(m, from, to);
+}
+
+/* If saves are sorted by the content's folder first, there is another folder between. */
+static void take_saves(struct move *m, const char *dir) {
+    char below[KLT_PATH], ignored[KLT_PATH + 64];
+    struct kl_dir_list list;
+    if (!*dir) return;
+    take(m, dir);
+    if (kl_dir_list(&list, dir, "", ignored, sizeof ignored) != 0) return;
+    for (unsigned i = 0; i < list.count; i++)
+        if (snprintf(below, sizeof below, "%s/%s", dir, list.name[i]) < (int)sizeof below &&
+            kl_dir_exists(below))
+            take(m, below);
+    kl_dir_list_free(&list);
+}
+
+int kl_takeover(const struct kl_place *p, const char *bare, const char *locked, unsigned *copied, char *err,
+                size_t err_len) {
+    struct move m = {.bare = bare, .locked = locked, .err = err, .err_len = err_len};
+    if (strchr(bare, '/') || *bare == '.') return 0; /* no name of a folder */
+    take(&m, p->options);
+    take(&m, p->remaps);
+    if (p->sort_saves) take_saves(&m, p->saves);
+    if (p->sort_states) take_saves(&m, p->states);
+    *copied = m.copied;
+    return m.failed ? -1 : 0;
+}
+
+/* --- libraries on their way --- */
+
+#define LIBRARIES 32
+
+struct luggage {
+    char soname[LIBRARIES][KL_LIBRARY_NAME];
+    unsigned count;
+};
+
+/* Those that every box has, of its own version: a second copy of them in one process is a crash. */
+static bool stays(const char *soname) {
+    static const char *const its[] = {"libc.so",  "libm.so",  "libdl.so",    "libpthread.so",
+                                      "librt.so", "ld-linux", "libgcc_s.so", "libstdc++.so"};
+    for (size_t i = 0; i < sizeof its / sizeof *its; i++)
+        if (!strncmp(soname, its[i], strlen(its[i]))) return true;
+    return false;
+}
+
+static void pack(struct luggage *l, const char *soname) {
+    for (unsigned i = 0; i < l->count; i++)
+        if (!strcmp(l->soname[i], soname)) return;
+    if (!stays(soname) && l->count < LIBRARIES)
+        snprintf(l->soname[l->count++], sizeof l->soname[0], "%.127s", soname);
+}
+
+static void pack_needed(struct luggage *l, void *library) {
+    char name[LIBRARIES][KL_LIBRARY_NAME];
+    unsigned count = kl_library_needs(library, name, LIBRARIES);
+    for (unsigned i = 0; i < count; i++)
+        pack(l, name[i]);
+}
+
+static int carry(struct luggage *l, unsigned i, const char *folder, char *err, size_t err_len) {
+    char from[KLT_PATH], to[KLT_PATH], why[1024];
+    void *library = kl_library_open(l->soname[i], why, sizeof why);
+    int r = -1;
+    if (!library || !kl_library_file(library, from, sizeof from)) {
+        snprintf(err, err_len, "the wrapper needs %s, which is not here: %s", l->soname[i],
+                 library ? "its file is unknown" : why);
+    } else {
+        pack_needed(l, library);
+        snprintf(to, sizeof to, "%.3900s/%s", folder, l->soname[i]);
+        r = kl_file_copy(from, to, KL_FILE_PUBLIC | KL_FILE_NO_LINK, err, err_len);
+    }
+    kl_library_close(library);
+    return r < 0 ? -1 : 0;
+}
+
+int kl_travel(const char *wrapper, const char *cores, char *said, size_t said_len, char *err,
+              size_t err_len) {
+    static struct luggage l;
+    char folder[KLT_PATH];
+    size_t used = 0;
+    char why[1024];
+    void *library = kl_library_open(wrapper, why, sizeof why);
+    l.count = 0;
+    said[0] = 0;
+    if (!library) {
+        snprintf(err, err_len, "cannot load the wrapper %s: %s", wrapper, why);
+        return -1;
+    }
+    pack_needed(&l, library);
+    kl_library_close(library);
+    snprintf(folder, sizeof folder, "%.4000s/%s", cores, KLT_TRAVEL_FOLDER);
+    if (kl_dir_make(folder, false, err, err_len) != 0) return -1;
+    for (unsigned i = 0; i < l.count; i++) {
+        if (carry(&l, i, folder, err, err_len) != 0) return -1;
+        if (used < said_len)
+            used += (size_t)snprintf(said + used, said_len - used, "%s%s", i ? " " : "", l.soname[i]);
+    }
+    return 0;
 }

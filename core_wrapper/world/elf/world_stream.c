@@ -1,11 +1,14 @@
-/* The streams by which a core reads archives. Such a stream has no buffer, so that nobody reads further than
- * the core has asked for, and its bytes come from a mapping, so that a read costs no system call. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core_wrapper/world/world_archive.h"
+#include "core_wrapper/world/world_private.h"
+
+/* The streams by which a core reads archives. Such a stream has no buffer, so that nobody reads further than
+ * the core has asked for, and its bytes come from a mapping, so that a read costs no system call. */
 
 struct stream {
     struct kl_stream noted;
@@ -117,3 +120,28 @@ const struct kl_hook kl_world_stream_hooks[] = {
     KL_HOOK("fileno", v_fileno),
     KL_HOOK_END,
 };
+
+/* --- open files --- */
+
+/* The open files of a core. */
+
+void kl_handle_flush(struct kl_world *w, const struct kl_handle *h) {
+    (void)w;
+    if (h->stream) fflush(h->stream);
+}
+
+int64_t kl_handle_tell(struct kl_world *w, const struct kl_handle *h) {
+    (void)w;
+    return h->stream ? ftello(h->stream) : lseek(h->fd, 0, SEEK_CUR);
+}
+
+/* Bytes that a stream has read beforehand go. */
+void kl_handle_seek(struct kl_world *w, const struct kl_handle *h, int64_t at) {
+    (void)w;
+    if (h->stream) {
+        fflush(h->stream);
+        (void)fseeko(h->stream, at, SEEK_SET);
+    } else {
+        (void)lseek(h->fd, at, SEEK_SET);
+    }
+}

@@ -1,11 +1,13 @@
-/* The streams by which a core reads archives: the runtime's own, whose places before and after each call are
- * noted. Reads by other calls show as a place that is not where the last call left it, and then all counts as
- * read. */
 #include <windows.h>
-
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core_wrapper/world/world_archive.h"
+#include "core_wrapper/world/world_private.h"
+
+/* The streams by which a core reads archives: the runtime's own, whose places before and after each call are
+ * noted. Reads by other calls show as a place that is not where the last call left it, and then all counts as
+ * read. */
 
 struct stream {
     struct kl_stream noted;
@@ -142,3 +144,32 @@ const struct kl_hook kl_world_stream_hooks[] = {
     KL_HOOK("_fileno", v_fileno),
     KL_HOOK_END,
 };
+
+/* --- open files --- */
+
+/* The open files of a core. */
+
+/* Windows's fflush() drops what a stream has read beforehand, and leaves the file's place behind it. */
+void kl_handle_flush(struct kl_world *w, const struct kl_handle *h) {
+    int64_t at;
+    if (!h->stream) return;
+    bool known = w->real.fgetpos(h->stream, &at) == 0;
+    w->real.fflush(h->stream);
+    if (known) w->real.fsetpos(h->stream, &at);
+}
+
+int64_t kl_handle_tell(struct kl_world *w, const struct kl_handle *h) {
+    int64_t at = -1;
+    if (!h->stream) return w->real.lseeki64(h->fd, 0, SEEK_CUR);
+    return w->real.fgetpos(h->stream, &at) == 0 ? at : -1;
+}
+
+/* Bytes that a stream has read beforehand go. */
+void kl_handle_seek(struct kl_world *w, const struct kl_handle *h, int64_t at) {
+    if (h->stream) {
+        w->real.fflush(h->stream);
+        w->real.fsetpos(h->stream, &at);
+    } else {
+        w->real.lseeki64(h->fd, at, SEEK_SET);
+    }
+}
