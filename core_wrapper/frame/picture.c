@@ -4,6 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+/* --- the picture --- */
+
 #define SIDE_MAX 8192u
 
 static bool grow(uint8_t **buffer, size_t *cap, size_t bytes) {
@@ -125,4 +127,49 @@ void kl_picture_repeat(struct kl_picture *p, retro_video_refresh_t front) {
     bool from_copy = !p->hardware && p->kept && (!p->can_dupe || !p->shown || was_painted);
     front(p->painted ? p->out : from_copy ? p->copy : NULL, p->width, p->height, p->pitch);
     p->shown = true;
+}
+
+/* --- the hashes of picture and sound --- */
+
+void kl_chain_begin(struct kl_chain *c) {
+    *c = (struct kl_chain){.known = true};
+}
+
+void kl_chain_picture(struct kl_chain *c, uint64_t hash) {
+    c->last = hash;
+    c->known = hash != 0;
+}
+
+void kl_chain_sound(struct kl_chain *c, const int16_t *stereo, size_t frames) {
+    c->sound = XXH3_64bits_withSeed(stereo, frames * 4, c->sound);
+}
+
+void kl_chain_frame(struct kl_chain *c) {
+    uint8_t last[8];
+    if (!c->known) c->blind = true;
+    for (unsigned i = 0; i < 8; i++)
+        last[i] = (uint8_t)(c->last >> 8 * i);
+    c->picture = XXH3_64bits_withSeed(last, sizeof last, c->picture);
+}
+
+void kl_chain_label(struct kl_chain *c) {
+    c->picture = c->sound = 0;
+    c->blind = c->deaf = false;
+}
+
+void kl_chain_loaded(struct kl_chain *c) {
+    c->known = false;
+    c->blind = c->deaf = true;
+}
+
+void kl_chain_reloaded(struct kl_chain *c) {
+    c->reloaded = true;
+}
+
+bool kl_chain_sees(const struct kl_chain *c) {
+    return !c->blind && c->known && c->last;
+}
+
+bool kl_chain_hears(const struct kl_chain *c) {
+    return !c->deaf && !c->reloaded;
 }

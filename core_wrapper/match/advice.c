@@ -1,4 +1,4 @@
-#include "core_wrapper/match/advice.h"
+#include "core_wrapper/match/overlay.h"
 
 #include <stdbool.h>
 #include <stdio.h>

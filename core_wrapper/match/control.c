@@ -9,7 +9,7 @@
 #include "net/platform/local.h"
 #include "core_wrapper/match/state.h"
 #include "core_wrapper/screen/chat.h"
-#include "core_wrapper/match/advice.h"
+#include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/match.h"
 #include "net/session/command_words.h"

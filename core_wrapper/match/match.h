@@ -10,17 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core_wrapper/ahead/fade.h"
 #include "core_wrapper/ahead/shown.h"
 #include "core_wrapper/core/statehash.h"
 #include "core_wrapper/draw/canvas.h"
 #include "core_wrapper/draw/graph.h"
 #include "core_wrapper/env/emulator.h"
 #include "core_wrapper/env/outside.h"
-#include "core_wrapper/frame/chain.h"
+#include "core_wrapper/frame/picture.h"
 #include "core_wrapper/frame/pace.h"
 #include "core_wrapper/frontend/frontend.h"
-#include "core_wrapper/match/advice.h"
+#include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/own_states.h"
 #include "core_wrapper/match/quick.h"
 #include "core_wrapper/match/snapshot_form.h"

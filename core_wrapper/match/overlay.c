@@ -14,7 +14,6 @@
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
-#include "core_wrapper/match/advice.h"
 #include "core_wrapper/draw/font.h"
 #include "core_wrapper/match/match.h"
 

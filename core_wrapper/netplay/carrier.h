@@ -1,4 +1,4 @@
-/* carrier.h - a datagram way (carry.h) that ends in a socket of this machine's own loop, so that neither
+/* carrier.h - a datagram way (channel.h) that ends in a socket of this machine's own loop, so that neither
  * link nor relay notices it. The guest's link uses a port of this machine as if the relay were there. The
  * host's relay sees another client. While the frontend makes no calls, datagrams wait in the socket for
  * longer than the session would live. */
@@ -18,8 +18,8 @@ struct kl_carrier *kl_carrier_open_guest(uint16_t *port);
 struct kl_carrier *kl_carrier_open_host(uint16_t relay_port);
 /* The channel below is another one: nothing waits, nothing is under way. The socket stays. */
 void kl_carrier_again(struct kl_carrier *c);
-/* As in carry.h. next: includes the datagrams that have come to the socket; take: passes datagrams on to the
- * socket. */
+/* As in channel.h. next: includes the datagrams that have come to the socket; take: passes datagrams on to
+ * the socket. */
 void kl_carrier_frame(struct kl_carrier *c);
 bool kl_carrier_next(struct kl_carrier *c, struct kl_channel_packet *out);
 int kl_carrier_take(struct kl_carrier *c, const struct kl_channel_packet *p);

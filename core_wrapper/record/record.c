@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/record/corrupt.h"
-#include "core_wrapper/record/keep.h"
+#include "core_wrapper/record/desync.h"
 #include "core_wrapper/record/recording.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/start/seat_file.h"

@@ -1,7 +1,7 @@
 /* record.h - the files of a room's session for testers, in the formats of `keylock run`: KEYLOCK_HASH_OUT
  * (lines "FRAME RAM STATE" at the room's hash frames), KEYLOCK_TRACE (a CSV line for each retro_run),
  * KEYLOCK_RECORD (recording.h); with the configuration's `states` the last hashed states at a desync
- * (keep.h). Also two lines in the frontend's log, at frame 0 and at the end. A headless runner writes its
+ * (desync.h). Also two lines in the frontend's log, at frame 0 and at the end. A headless runner writes its
  * own files. */
 #ifndef KLW_RECORD_H
 #define KLW_RECORD_H
@@ -11,8 +11,7 @@
 
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/frontend/frontend.h"
-#include "core_wrapper/record/corrupt.h"
-#include "core_wrapper/record/keep.h"
+#include "core_wrapper/record/desync.h"
 #include "core_wrapper/record/recording.h"
 #include "core_wrapper/start/sums.h"
 #include "core_wrapper/words/config.h"

@@ -73,7 +73,7 @@ struct kl_recorded_deed {
     enum {
         KL_DEED_COMMAND, /* reset, option KEY=VALUE, save, load FRAME (of its save), snapshot (all
                             serialized), snapshot load (all also loaded it); disk N cannot be done again */
-        KL_DEED_FLIP,    /* a planted desync (corrupt.h): OFFSET [state] */
+        KL_DEED_FLIP,    /* a planted desync (desync.h): OFFSET [state] */
         KL_DEED_ALIEN    /* the reason why this file does not hold all: WHY */
     } kind;
     char text[KL_RECORDING_TEXT];

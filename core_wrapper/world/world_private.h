@@ -214,7 +214,7 @@ void kl_handle_flush(struct kl_world *w, const struct kl_handle *h);
 int64_t kl_handle_tell(struct kl_world *w, const struct kl_handle *h);
 void kl_handle_seek(struct kl_world *w, const struct kl_handle *h, int64_t at);
 
-/* world_files.c */
+/* world_folder.c */
 /* kl_world_note_file(); seen: of an archive, what is read of it is noted. Keeps errno. */
 void kl_world_note_opened(struct kl_world *w, const char *path, bool write, bool seen);
 /* Lists a path that is below one of the system's folders of facts. */

@@ -5,7 +5,7 @@
 
 #include "net/client/participant_parts.h"
 #include "net/engine/command.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 
 #define AWAY_US  150000         /* a frontend that has not called for so long does not run */
 #define GREET_US (5 * 1000000)  /* for the relay to greet, after the first handshake */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "net/client/participant_parts.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 
 static void enter(struct kl_participant *s, enum kl_participant_phase phase) {
     struct kl_participant_status *st = &s->status;

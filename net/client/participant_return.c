@@ -6,7 +6,7 @@
 
 #include "net/client/participant_parts.h"
 #include "net/engine/engine.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 #include "net/session/proof.h"
 
 #define WELCOME_US   (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "net/client/participant_parts.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 
 #define RATE_FIRST 131072 /* bytes a second */
 #define RATE_LEAST 16384

@@ -6,9 +6,9 @@
  *
  * The shown core is a second core of one player. It runs each frame as closed where the frame has come, else
  * as guessed: own pads by the samples already taken; the others' by hints of the relay (lock_wire.h) or
- * straight from them (direct.h), and else as last seen, but for buttons in a steady rhythm, which goes on.
- * Once a closed frame or a hint differs from the guess, the shown core goes back to its own state before that
- * frame, and runs the frames again.
+ * straight from them (lock_client.h), and else as last seen, but for buttons in a steady rhythm, which goes
+ * on. Once a closed frame or a hint differs from the guess, the shown core goes back to its own state before
+ * that frame, and runs the frames again.
  *
  * A call of the frontend is
  *     kl_ahead_hear()             the frame to go back to, if any

@@ -1,4 +1,48 @@
-/* lock_client.h - one client's side of the lock: samples out, closed frames in. net/PROTOCOL.md §4.
+/* lock_client.h - a client's side of the lock, and samples that come straight from other players. */
+#ifndef KL_LOCK_CLIENT_H
+#define KL_LOCK_CLIENT_H
+
+#include "net/engine/clock.h"
+#include "net/engine/command_store.h"
+#include "net/engine/engine.h"
+#include "net/engine/lock_wire.h"
+
+/* --- samples straight from other players --- */
+
+/* Samples that come straight from other players, beside the relay: hints (lock_wire.h) for the guesses of a
+ * client that runs ahead (ahead.h), as the relay's are. The lock knows nothing of them, so a false one costs
+ * a picture. Buttons only. net/ROOMS.md §7, Straight datagrams. Pure. */
+
+#define KL_DIRECT_MAX   8  /* samples of a datagram: seven lost ones in a row cost nothing */
+#define KL_DIRECT_KEPT  64 /* newest samples of a seat */
+#define KL_DIRECT_BYTES (5 + 2 * KL_DIRECT_MAX * KL_MAX_SEATS)
+
+/* The body of a datagram. */
+struct kl_direct {
+    bool guesses;  /* the sender runs ahead, and wants samples as well */
+    uint8_t count; /* 0 to KL_DIRECT_MAX */
+    uint32_t first;
+    uint16_t joypad[KL_MAX_SEATS][KL_DIRECT_MAX]; /* [i]: of the sender's i-th seat */
+};
+
+/* seats: the sender's, a bit each. Returns the length, KL_DIRECT_BYTES at most. */
+size_t kl_direct_write(const struct kl_direct *d, uint8_t seats, uint8_t out[KL_DIRECT_BYTES]);
+/* 0 or KL_E_MALFORMED. */
+int kl_direct_read(struct kl_direct *d, uint8_t seats, const uint8_t *body, size_t len);
+
+/* A seat's samples, by number modulo KL_DIRECT_KEPT. */
+struct kl_direct_kept {
+    uint32_t end[KL_DIRECT_KEPT]; /* the sample's number + 1; 0: none */
+    uint16_t joypad[KL_DIRECT_KEPT];
+};
+/* The first word on each sample counts. */
+void kl_direct_keep(struct kl_direct_kept kept[KL_MAX_SEATS], uint8_t seats, const struct kl_direct *d);
+/* False: the sample is not here. */
+bool kl_direct_find(const struct kl_direct_kept *k, uint32_t sample, uint16_t *joypad);
+
+/* --- the client's side of the lock --- */
+
+/* One client's side of the lock: samples out, closed frames in. net/PROTOCOL.md §4.
  *
  * Pure: time comes in, datagram bodies go out. Not thread-safe: one caller at a time. The object is a plain
  * struct of fixed size that the caller allocates; nothing in it needs freeing.
@@ -9,14 +53,6 @@
  *     kl_client_take()            once per frame to run
  * Each datagram goes to kl_client_receive(). At kl_client_send_at() the caller calls kl_client_send() until
  * it returns 0. */
-#ifndef KL_LOCK_CLIENT_H
-#define KL_LOCK_CLIENT_H
-
-#include "net/engine/clock.h"
-#include "net/engine/command_store.h"
-#include "net/engine/direct.h"
-#include "net/engine/engine.h"
-#include "net/engine/lock_wire.h"
 
 /* The work of one turn of the caller. */
 struct kl_plan {
@@ -66,7 +102,7 @@ struct kl_client {
     uint8_t seat_count;
     bool started;                   /* frames have come */
     uint32_t first, first_interval; /* the client's first frame, and its interval; nothing below is held */
-    bool waits;                     /* the state at `first` is not loaded yet: lock_return.h */
+    bool waits;                     /* the state at `first` is not loaded yet: kl_client_go() */
     double period_us;
     struct kl_clock clock;
     struct kl_playout playout;
@@ -178,5 +214,50 @@ uint64_t kl_client_send_at(const struct kl_client *c);
 /* Writes the body of the CTRL datagram due now; returns its length, or 0 if nothing is due. cap >=
  * KL_DATAGRAM_MAX. */
 size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t cap);
+
+/* --- the return of a client: lock_return.c --- */
+
+/* The return of a client: by a new session after a lost link, or as a new process. net/PROTOCOL.md §5 and §7.
+ *
+ * Lost link: kl_client_return() when the new session stands, then RETURN with have = kl_client_have(); the
+ * client goes on after the frames that it has run. New process: kl_client_init(), kl_client_return(), RETURN
+ * with have 0; then everything comes by HISTORY and kl_client_plan() runs it as fast as its caller lets it.
+ * By a snapshot: kl_client_begin_at(), the state is loaded, kl_client_go(); HISTORY brings the frames from
+ * there on. */
+
+/* A new session begins: nothing of the old one counts any more. Samples that were not acknowledged are
+ * dropped, our seats are out until we have caught up, the relay's clock is learnt anew (the old round trips
+ * stay as a guess). */
+void kl_client_return(struct kl_client *c, uint64_t now_us);
+/* Drops the frames that have come but were not run; to be called before kl_client_return() if the session was
+ * lost. A relay that was started anew may not know them, and may close others in their place. */
+void kl_client_drop(struct kl_client *c);
+
+/* Begins anew at this keyframe, of that interval, from a state that is to be loaded: held frames are dropped,
+ * frames from the keyframe on are kept, and none is run before kl_client_go(). To be called after
+ * kl_client_return(). */
+void kl_client_begin_at(struct kl_client *c, uint32_t keyframe, uint32_t interval, uint64_t now_us);
+/* The same after a relay has lost the frames from there on: it has not closed what the relay before said that
+ * it had. */
+void kl_client_lose(struct kl_client *c, uint32_t keyframe, uint32_t interval, uint64_t now_us);
+/* The state is loaded. Without effect if none was awaited. */
+void kl_client_go(struct kl_client *c);
+
+/* The relay has given this client other seats during the game (0: it watches). They count once the client has
+ * caught up and reported so, as after an absence. */
+void kl_client_reseat(struct kl_client *c, uint8_t seats);
+
+/* The next closed frame that this client needs. */
+static inline uint32_t kl_client_have(const struct kl_client *c) {
+    return c->stats.next_closed;
+}
+
+/* Feeds the body of a HISTORY message (a piece, frames.h). Returns the number of its wanted frames that found
+ * no place: 0, done with it; else feed the same again after the next turn. KL_E_MALFORMED; KL_E_WINDOW if it
+ * begins past our next frame (c is unchanged then). */
+int kl_client_history(struct kl_client *c, const uint8_t *piece, size_t len, uint64_t now_us);
+
+/* The room's next frame, by its last word, less our next frame: for a progress bar. */
+uint32_t kl_client_behind(const struct kl_client *c);
 
 #endif

@@ -1,4 +1,4 @@
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 
 #include <string.h>
 

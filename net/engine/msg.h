@@ -5,7 +5,7 @@
 
 #include "net/engine/engine.h"
 #include "net/engine/facts.h"
-#include "net/engine/field.h"
+#include "net/engine/wire.h"
 #include "net/engine/frames.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/record_rule.h"

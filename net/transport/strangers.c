@@ -5,7 +5,7 @@
 
 #include "net/engine/engine.h"
 #include "net/engine/msg.h"
-#include "net/engine/field.h"
+#include "net/engine/wire.h"
 #include "net/session/seal.h"
 
 static const struct kl_field ping[] = {KL_NUMBER(kl_question, version), {0}};

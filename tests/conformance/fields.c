@@ -7,7 +7,7 @@
 #include "core_wrapper/netplay/channel.h"
 #include "core_wrapper/match/snapshot_form.h"
 #include "core_wrapper/start/start.h"
-#include "net/engine/field.h"
+#include "net/engine/wire.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"
 #include "net/transport/strangers.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core_wrapper/netplay/carry.h"
+#include "core_wrapper/netplay/channel.h"
 
 static void one(const uint8_t *data, size_t size) {
     struct kl_channel_packet p, again;

@@ -15,7 +15,7 @@
 
 #include "net/record/klr_body.h"
 #include "net/relay/durable/journal_private.h"
-#include "net/relay/durable/lobby_restore.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "net/relay/durable/tail.h"
 #include "tests/lib/lobby_net.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/engine/field.h"
+#include "net/engine/wire.h"
 
 static void put_number(uint8_t *at, unsigned size, uint64_t v) {
     const uint16_t two = (uint16_t)v;

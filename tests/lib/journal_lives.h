@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "net/relay/durable/journal.h"
-#include "net/relay/durable/lobby_restore.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "tests/lib/journal_whole.h"
 
 #define MIB       (UINT64_C(1) << 20)

@@ -4,8 +4,8 @@
 #define TEST_LOBBY_PLAYERS_H
 
 #include "net/engine/frames.h"
-#include "net/engine/lock_return.h"
-#include "net/relay/durable/lobby_restore.h"
+#include "net/engine/lock_client.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "net/relay/lobby/lobby_parts.h"
 #include "net/session/digest.h"
 #include "net/session/seal.h"

@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "net/relay/durable/lobby_restore.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "net/relay/lobby/lobby.h"
 #include "net/session/keys.h"
 

@@ -28,7 +28,7 @@
 #include "core_wrapper/match/own_states.h"
 #include "net/client/participant.h"
 #include "net/engine/command.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 #include "net/relay/lobby/lobby_parts.h"
 #include "tests/lib/canon.h"
 #include "tests/lib/rng.h"

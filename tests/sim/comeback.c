@@ -5,7 +5,7 @@
 
 #include "tests/sim/drive.h"
 #include "tests/sim/events.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 #include "net/engine/lock_relay_return.h"
 #include "tests/lib/lock_memory.h"
 

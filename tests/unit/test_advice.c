@@ -1,7 +1,7 @@
 /* The first line of a refusal: the next step, without a hash. */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/match/advice.h"
+#include "core_wrapper/match/overlay.h"
 #include "net/engine/msg.h"
 
 #define HERE "xxh3 97dc80d49d3d5fc2 (40976 bytes, shooter.nes)"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core_wrapper/netplay/carry.h"
+#include "core_wrapper/netplay/channel.h"
 #include "net/session/seal.h"
 #include "tests/lib/rng.h"
 

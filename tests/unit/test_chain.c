@@ -1,7 +1,7 @@
 /* Picture and sound between two labels. */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/frame/chain.h"
+#include "core_wrapper/frame/picture.h"
 
 static struct kl_chain chain;
 

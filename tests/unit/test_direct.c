@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "net/engine/direct.h"
+#include "net/engine/lock_client.h"
 #include "tests/lib/rng.h"
 
 TEST(a_body_comes_back_and_a_malformed_one_fails) {

@@ -5,7 +5,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/ahead/fade.h"
+#include "core_wrapper/ahead/shown.h"
 
 #define LONG  64
 #define SOUND 400

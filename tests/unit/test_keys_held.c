@@ -6,7 +6,7 @@
 
 #include "core_wrapper/frame/latch.h"
 #include "net/engine/lock_relay_return.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 #include "tests/lib/lock_memory.h"
 
 #define STEP_US   4000

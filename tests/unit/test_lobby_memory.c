@@ -5,7 +5,7 @@
 #include "tests/standin/scarce.h"
 
 #include "net/engine/command.h"
-#include "net/relay/durable/lobby_restore.h"
+#include "net/relay/durable/lobby_ticket.h"
 
 #define ROOM_FOR_TWO (64 * 1024)
 #define REQUESTS_MAX 100 /* of one newcomer: many more than there are */

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "net/engine/frames.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 
 #define HELD     512
 #define PAST     2000

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "net/engine/field.h"
+#include "net/engine/wire.h"
 #include "net/engine/msg.h"
 #include "tests/lib/any_message.h"
 

@@ -2,7 +2,7 @@
 #include "tests/lib/participant_bare.h"
 
 #include "net/engine/command.h"
-#include "net/engine/lock_return.h"
+#include "net/engine/lock_client.h"
 
 #define SECOND UINT64_C(1000000)
 #define SILENT UINT64_C(700000)

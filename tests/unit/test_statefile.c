@@ -1,8 +1,7 @@
 /* Savestates as files, and those that are kept for a desync. */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/record/corrupt.h"
-#include "core_wrapper/record/keep.h"
+#include "core_wrapper/record/desync.h"
 #include "core_wrapper/core/statefile.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"

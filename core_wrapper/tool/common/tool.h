@@ -37,7 +37,7 @@ int cmd_delete(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_challenge(int argc, char **argv);    /* `keylock play --challenge` */
-int cmd_card(int argc, char **argv);         /* card.h: a core's own description, from a process of its own */
+int cmd_card(int argc, char **argv);         /* a core's own description, from a process of its own */
 int cmd_machine(int argc, char **argv);      /* machine.h: a core in a process of its own */
 int cmd_verify_child(int argc, char **argv); /* one recording of `verify --watch` */
 int cmd_router(int argc, char **argv);       /* the router's part of --host-here, in a process of its own */
@@ -134,5 +134,19 @@ const char *kl_forward_value(const struct kl_forward *f, const char *key);
 
 /* Sets the variables of all given values. */
 void kl_forward_export(const struct kl_forward *f);
+
+/* --- a core's own description --- */
+
+/* A core's own description before it has content, asked in a process of its own: if the core crashes or hangs
+ * while it loads, nothing else ends with it. */
+
+struct kl_card {
+    char name[128], version[128], extensions[1024]; /* library_name and the like */
+    bool full_path;                                 /* it wants the content's path, not its bytes */
+    bool ours;                                      /* it is a wrapper itself */
+};
+
+/* 0, or -1 with a line in err that names the file. */
+int kl_card_read(struct kl_card *card, const char *core, char *err, size_t err_len);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core_wrapper/start/identity.h"
-#include "core_wrapper/tool/common/card.h"
 #include "core_wrapper/tool/common/tool.h"
 #include "core_wrapper/world/archive.h"
 #include "net/engine/facts.h"

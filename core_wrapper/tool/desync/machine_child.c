@@ -3,7 +3,7 @@
 #include "core_wrapper/tool/common/tool.h"
 
 #include "core_wrapper/env/reload.h"
-#include "core_wrapper/record/corrupt.h"
+#include "core_wrapper/record/desync.h"
 #include "core_wrapper/start/savedir.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/record/recording.h"

@@ -11,7 +11,7 @@
 #include "net/engine/engine.h"
 #include "core_wrapper/core/statehash.h"
 #include "core_wrapper/env/emulator.h"
-#include "core_wrapper/frame/chain.h"
+#include "core_wrapper/frame/picture.h"
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/tool/headless/input_source.h"
 #include "core_wrapper/voice/wav.h"

@@ -3,7 +3,6 @@
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/probe/probe.h"
-#include "core_wrapper/tool/probe/findings.h"
 #include "core_wrapper/tool/common/report.h"
 #include "core_wrapper/tool/common/tool.h"
 

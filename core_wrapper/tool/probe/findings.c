@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/probe/findings.h"
+#include "core_wrapper/tool/probe/probe.h"
 
 #include "net/engine/facts.h"
 #include "core_wrapper/tool/common/report.h"

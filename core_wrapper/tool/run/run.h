@@ -7,7 +7,7 @@
 
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/core/statefile.h"
-#include "core_wrapper/record/corrupt.h"
+#include "core_wrapper/record/desync.h"
 #include "core_wrapper/record/recording.h"
 #include "core_wrapper/tool/common/tool.h"
 #include "core_wrapper/tool/common/hashfile.h"

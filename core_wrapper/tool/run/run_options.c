@@ -3,7 +3,7 @@
 #include "net/engine/engine.h"
 #include "net/session/command_words.h"
 #include "core_wrapper/words/config.h"
-#include "core_wrapper/record/corrupt.h"
+#include "core_wrapper/record/desync.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #include <getopt.h>

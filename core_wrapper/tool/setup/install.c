@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core_wrapper/core/core.h"
-#include "core_wrapper/tool/common/card.h"
+#include "core_wrapper/tool/common/tool.h"
 #include "core_wrapper/tool/setup/place.h"
 #include "net/platform/buffer.h"
 #include "net/platform/cfg_file.h"

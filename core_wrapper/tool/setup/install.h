@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "core_wrapper/tool/common/card.h"
+#include "core_wrapper/tool/common/tool.h"
 #include "core_wrapper/tool/setup/place.h"
 
 #define KLT_CORE_NAME 128

@@ -65,7 +65,7 @@ struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
 
 /* Only inside net/relay, with l->journal; all do nothing if that is NULL. */
 
-/* Makes the rooms of all files again by their tickets alone (lobby_restore.h), so that their names, doors and
+/* Makes the rooms of all files again by their tickets alone (lobby_ticket.h), so that their names, doors and
  * seats are taken; they wait for their members, and are closed when the seats' time is over. Files that are
  * none of this relay's, or cannot be read, are named in the log and left alone. With the relay's secret set,
  * before the first client. */

@@ -7,7 +7,7 @@
 #include "net/engine/lock_relay_return.h"
 #include "net/record/klr_body.h"
 #include "net/relay/durable/journal_private.h"
-#include "net/relay/durable/lobby_restore.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "net/relay/durable/tail.h"
 
 /* A room's two files that are being loaded. */

@@ -1,4 +1,4 @@
-#include "net/relay/durable/lobby_restore.h"
+#include "net/relay/durable/lobby_ticket.h"
 
 #include <stdio.h>
 #include <stdlib.h>

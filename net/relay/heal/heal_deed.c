@@ -227,7 +227,7 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 
 /* A tie, and one voice more. In a tie nobody can know who is right. A verifier beside the relay runs the
  * match's recording, which needs nobody's word but the inputs; its hash of the tied label decides. The lobby
- * asks it (net/relay/lobby/lobby_tie.c). Until the answer has come the room goes by the rules of a tie. */
+ * asks it (net/relay/lobby/lobby_play.c). Until the answer has come the room goes by the rules of a tie. */
 
 #define PARTS (KL_HASH_RAM | KL_HASH_STATE | KL_HASH_PICTURE) /* that a run of a recording gives */
 

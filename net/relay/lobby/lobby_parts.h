@@ -10,18 +10,18 @@
  * lobby_late.c       members that join a game under way
  * lobby_turn.c       seats that change hands, the queue for seats, rosters
  * lobby_wish.c       what more than half of the players must want
- * lobby_play.c       frames, history, verdicts, stalls
+ * lobby_play.c       frames, history, verdicts, ties, stalls
  * lobby_direct.c     players that may send samples straight to each other
  * lobby_voice.c      speech, on its way from player to player
- * lobby_delete.c     players who want the recording of their match deleted
- * lobby_challenge.c  players of challenges: their tokens and runs
+ * lobby_recordings.c players who want the recording of their match deleted; players of challenges: their
+ *                    tokens and runs
  * lobby_command.c    commands of members and operator; the room's saved state
  * lobby_pause.c      pauses, and their ends */
 #ifndef KL_LOBBY_PARTS_H
 #define KL_LOBBY_PARTS_H
 
 #include "net/relay/durable/journal.h"
-#include "net/relay/durable/lobby_restore.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "net/relay/heal/lobby_heal.h"
 #include "net/relay/lobby/lobby.h"
 #include "net/relay/room/lobby_room.h"
@@ -167,14 +167,14 @@ void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const cha
 unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
                                uint64_t now_us);
 
-/* --- lobby_delete.c --- */
+/* --- lobby_recordings.c: deleting --- */
 /* DELETE. The answer, REFUSE with its text, goes out at once or from kl_lobby_wishes_turn(). */
 void kl_lobby_delete(struct kl_lobby *l, unsigned peer, const struct kl_delete *d, uint64_t now_us);
 /* For the thread that has the recordings (kept.h); w gets its number. False: the client is turned away. */
 bool kl_lobby_ask_kept(struct kl_lobby *l, unsigned peer, struct kl_kept_wish *w, uint64_t now_us);
 void kl_lobby_wishes_turn(struct kl_lobby *l, uint64_t now_us);
 
-/* --- lobby_challenge.c --- */
+/* --- lobby_recordings.c: challenges --- */
 /* CHALLENGE, RUN, and the run's DATA. */
 void kl_lobby_challenge(struct kl_lobby *l, unsigned peer, const struct kl_wanted *w, uint64_t now_us);
 void kl_lobby_hand_in(struct kl_lobby *l, unsigned peer, const struct kl_run *r, uint64_t now_us);
@@ -263,7 +263,7 @@ void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* Sends as much of the history as may go now, and makes a new ticket where one is due. */
 void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
 
-/* --- lobby_tie.c --- */
+/* --- lobby_play.c: ties --- */
 
 /* Once per KL_CHORES_US: asks the verifier beside the relay about a tie, and hands its answer on. */
 void kl_lobby_tie_chores(struct kl_lobby_room *r, uint64_t now_us);

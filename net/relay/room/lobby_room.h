@@ -89,7 +89,7 @@ enum kl_room_phase {
     KL_ROOM_ASKED,     /* the host has been asked for the start data */
     KL_ROOM_LOADING,   /* start data is here; clients fetch it and load */
     KL_ROOM_PLAYING,
-    KL_ROOM_REOPENING, /* made again, not yet open: lobby_restore.h */
+    KL_ROOM_REOPENING, /* made again, not yet open: lobby_ticket.h */
 };
 
 enum kl_lobby_place {
