@@ -44,8 +44,8 @@ static bool asked(const struct kl_latch *l, unsigned device) {
     return l->asked >> device & 1;
 }
 
-static bool answers_down(retro_input_state_t state, unsigned code) {
-    return state(0, RETRO_DEVICE_KEYBOARD, 0, code) != 0;
+static bool answers_down(const struct kl_latch *l, retro_input_state_t state, unsigned code) {
+    return code != l->own_key && state(0, RETRO_DEVICE_KEYBOARD, 0, code) != 0;
 }
 
 /* The keys to ask the frontend for. A core that takes events gets no key of which no event came: the frontend
@@ -64,7 +64,7 @@ static void say_key(struct kl_latch *l, unsigned code, bool down) {
 /* A key that was pressed by an event counts as down until its event, or, if the frontend has once answered
  * for it, while the answer is so. */
 static void ask_for_key(struct kl_latch *l, retro_input_state_t state, unsigned code) {
-    bool is = answers_down(state, code);
+    bool is = answers_down(l, state, code);
     if (is) kl_key_put(&l->confirmed, code, true);
     if (l->key_events && !kl_key_in(&l->confirmed, code)) return;
     if (is != kl_key_in(&l->down, code)) say_key(l, code, is);
@@ -77,7 +77,7 @@ static void say_anew(struct kl_latch *l, retro_input_state_t state) {
         kl_key_put(&waits, l->keys.at[i].code, true);
     for (unsigned code = 1; code < KL_KEY_CODES; code++) {
         if (kl_key_in(&waits, code)) continue;
-        bool is = asks_for(l, code) && answers_down(state, code);
+        bool is = asks_for(l, code) && answers_down(l, state, code);
         kl_key_put(&l->pressed, code, is);
         kl_key_put(&l->confirmed, code, is);
         kl_key_put(&l->down, code, is);
@@ -137,6 +137,7 @@ void kl_latch_key(struct kl_latch *l, bool down, unsigned code, uint32_t charact
     struct kl_key key = {
         .code = (uint16_t)code, .modifiers = modifiers, .character = character & KL_UTF32, .down = down};
     if (code >= KL_KEY_CODES) return;
+    if (code && code == l->own_key && (down || !kl_key_in(&l->down, code))) return;
     kl_key_put(&l->pressed, code, down);
     kl_key_put(&l->confirmed, code, false);
     kl_key_put(&l->down, code, down);

@@ -17,8 +17,9 @@
 #include "net/engine/lock_client.h"
 
 struct kl_latch {
-    bool bitmasks;   /* the frontend gives the pad as one mask */
-    bool key_events; /* the core has a keyboard callback, so keys come as the frontend's events */
+    bool bitmasks;    /* the frontend gives the pad as one mask */
+    bool key_events;  /* the core has a keyboard callback, so keys come as the frontend's events */
+    unsigned own_key; /* RETROK_*, a key that the game does not get; 0: none. By the caller */
     /* The buttons of a pad that the game gets; NULL: all. */
     uint16_t (*filter)(void *ctx, unsigned port, uint16_t pad);
     void *filter_ctx;

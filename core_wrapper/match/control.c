@@ -42,8 +42,21 @@ const struct kl_hotkey *kl_control_key(struct kl_match *m, const char *words) {
     return kl_hotkeys_find(hotkeys(m), words);
 }
 
-bool kl_control_holds(struct kl_match *m, const char *words) {
-    return kl_hotkeys_held(hotkeys(m), words);
+unsigned kl_control_talk_key(struct kl_match *m) {
+    const struct kl_hotkeys *keys = hotkeys(m);
+    return keys->push_to_talk ? keys->talk_key : 0;
+}
+
+/* The frontend is asked for the key: an event for its release may not come, if the window loses the focus. */
+bool kl_control_talks(struct kl_match *m) {
+    unsigned key = kl_control_talk_key(m);
+    retro_input_state_t state = m->front.call.input_state;
+    if (key && state && !m->control.chat.open && state(0, RETRO_DEVICE_KEYBOARD, 0, key)) return true;
+    return kl_hotkeys_held(hotkeys(m), "talk");
+}
+
+void kl_control_talk_name(struct kl_match *m, char out[KL_HOTKEYS_NAME]) {
+    kl_hotkeys_talk_name(hotkeys(m), out);
 }
 
 unsigned kl_control_leave_s(struct kl_match *m) {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core_wrapper/screen/chat.h"
+#include "core_wrapper/words/hotkeys.h"
 
 struct kl_match;
 
@@ -42,8 +43,12 @@ const char *kl_control_chat_line(struct kl_match *m);
 
 /* The hot key for these words; NULL: there is none. Borrowed until the next call. */
 const struct kl_hotkey *kl_control_key(struct kl_match *m, const char *words);
-/* True while the hot key for these words is held. */
-bool kl_control_holds(struct kl_match *m, const char *words);
+/* True while a hot key for talking is held, on the pad or on the keyboard. */
+bool kl_control_talks(struct kl_match *m);
+/* The key of the keyboard for talking, RETROK_*; 0: none. */
+unsigned kl_control_talk_key(struct kl_match *m);
+/* All hot keys for talking, for people; "": none. */
+void kl_control_talk_name(struct kl_match *m, char out[KL_HOTKEYS_NAME]);
 /* Seconds for which the hot key for leaving must still be held, rounded up; 0: it is not being held. */
 unsigned kl_control_leave_s(struct kl_match *m);
 /* Returns the game's part of a polled pad, and carries out hot keys. */

@@ -50,6 +50,7 @@ static void switch_on(struct kl_match *m) {
 static void switch_off(struct kl_match *m) {
     struct kl_talking *t = &m->join.talking;
     m->emu.audio.filter = NULL;
+    m->emu.latch.own_key = 0;
     kl_talk_close(t->talk);
     t->talk = NULL;
     t->failed = false;
@@ -84,11 +85,11 @@ static void tell_devices(struct kl_match *m) {
 
 static void tell_heard(struct kl_match *m) {
     char key[KL_HOTKEYS_NAME];
-    kl_hotkeys_name(kl_control_key(m, "talk"), "+", key);
+    kl_control_talk_name(m, key);
     if (m->config.voice == KL_SPEAK_ON)
         kl_frontend_say(&m->front, KL_SCREEN_INFO, TOLD_MS, "your microphone is on: the others hear you");
     else if (*key)
-        kl_frontend_say(&m->front, KL_SCREEN_INFO, TOLD_MS, "the others hear you while you hold %s", key);
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, TOLD_MS, "you are heard while you hold %s", key);
     else
         kl_frontend_say(&m->front, KL_SCREEN_WARNING, TOLD_MS, "push to talk: no hot key is set for `talk`");
 }
@@ -106,14 +107,14 @@ static void tell_hearers(struct kl_match *m) {
 
 void kl_talking_turn(struct kl_match *m) {
     struct kl_talking *t = &m->join.talking;
-    struct kl_talk_wish wish = {.muted = t->muted,
-                                .by_key = m->config.voice == KL_SPEAK_PUSH,
-                                .key_pushed = kl_control_holds(m, "talk")};
+    struct kl_talk_wish wish = {
+        .muted = t->muted, .by_key = m->config.voice == KL_SPEAK_PUSH, .key_pushed = kl_control_talks(m)};
     if (m->config.voice && !t->talk && t->box && !t->failed) switch_on(m);
     if (!m->config.voice) switch_off(m);
     if (!t->talk) return;
     m->emu.audio.filter = kl_talk_game;
     m->emu.audio.filter_ctx = t->talk;
+    m->emu.latch.own_key = kl_control_talk_key(m);
     memcpy(wish.louder, t->louder, sizeof wish.louder);
     kl_talk_wish(t->talk, &wish);
     kl_talk_news(t->talk, &t->news);

@@ -1,6 +1,7 @@
 #include "core_wrapper/words/hotkeys.h"
 
 #include <ctype.h>
+#include <libretro.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,38 @@ static int button(const char *at, size_t len) {
     return -1;
 }
 
+/* Letters and digits have their own codes. */
+static const struct {
+    const char *name;
+    uint16_t code;
+} named_keys[] = {{"tab", RETROK_TAB},       {"capslock", RETROK_CAPSLOCK}, {"insert", RETROK_INSERT},
+                  {"delete", RETROK_DELETE}, {"home", RETROK_HOME},         {"end", RETROK_END},
+                  {"pageup", RETROK_PAGEUP}, {"pagedown", RETROK_PAGEDOWN}, {"lshift", RETROK_LSHIFT},
+                  {"lctrl", RETROK_LCTRL},   {"rctrl", RETROK_RCTRL},       {"lalt", RETROK_LALT},
+                  {"ralt", RETROK_RALT}};
+#define NAMED_KEYS (sizeof named_keys / sizeof *named_keys)
+
+/* RETROK_*; 0 for an unknown name. */
+static uint16_t key_of(const char *at, size_t len) {
+    if (len == 1 && (islower((unsigned char)*at) || isdigit((unsigned char)*at))) return (uint16_t)*at;
+    for (unsigned i = 0; i < NAMED_KEYS; i++)
+        if (strlen(named_keys[i].name) == len && !strncmp(named_keys[i].name, at, len))
+            return named_keys[i].code;
+    return 0;
+}
+
+/* Length of a key's name in "rctrl:talk", with any name; 0 for another text. */
+static size_t key_head(const char *at) {
+    static const char talk[] = ":talk";
+    size_t len = 0, end;
+    while (isalnum((unsigned char)at[len]))
+        len++;
+    if (!len || strncmp(at + len, talk, sizeof talk - 1) != 0) return 0;
+    end = len + sizeof talk - 1;
+    end += strspn(at + end, " ");
+    return !at[end] || at[end] == ',' ? len : 0;
+}
+
 /* Length of a head like "select+r:", with any names, up to the colon; 0 for another text. */
 static size_t head(const char *at) {
     size_t hold = 0, press = 0;
@@ -43,14 +76,27 @@ static size_t head(const char *at) {
 /* Length up to the end, or to a comma before another hot key: a chat line may have commas of its own. */
 static size_t length(const char *at) {
     size_t len = strcspn(at, ",");
-    while (at[len] && !head(at + len + 1 + strspn(at + len + 1, " ")))
+    while (at[len]) {
+        const char *after = at + len + 1 + strspn(at + len + 1, " ");
+        if (head(after) || key_head(after)) break;
         len += 1 + strcspn(at + len + 1, ",");
+    }
     return len;
+}
+
+/* "rctrl:talk", len bytes of it. */
+static int parse_key(struct parser *p, const char *at, size_t len) {
+    uint16_t code = key_of(at, key_head(at));
+    if (!code) return refuse(p, "a key (" KL_HOTKEYS_KEYS ")", at, len);
+    if (p->k->talk_key) return refuse(p, "one key for talk", at, len);
+    p->k->talk_key = code;
+    return 0;
 }
 
 /* "select+r:panel", len bytes of it. */
 static int parse_one(struct parser *p, const char *at, size_t len) {
-    static const char form[] = "off, or BUTTON+BUTTON:COMMAND,… with the buttons " KL_HOTKEYS_BUTTONS;
+    static const char form[] =
+        "off, or BUTTON+BUTTON:COMMAND,… with the buttons " KL_HOTKEYS_BUTTONS ", or KEY:talk";
     struct kl_hotkey *out = &p->k->key[p->k->count];
     struct kl_words words;
     char why[2 * KL_WORDS_MAX];
@@ -83,8 +129,9 @@ int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t e
         size_t len = length(at), end = len;
         while (end && at[end - 1] == ' ')
             end--;
-        if (k->count == KL_HOTKEYS_MAX) return refuse(&p, "at most 16 hot keys", at, end);
-        if (parse_one(&p, at, end) != 0) return -1;
+        bool by_key = key_head(at);
+        if (!by_key && k->count == KL_HOTKEYS_MAX) return refuse(&p, "at most 16 hot keys", at, end);
+        if ((by_key ? parse_key : parse_one)(&p, at, end) != 0) return -1;
         if (!at[len]) return 0;
         at += len + 1;
     }
@@ -113,6 +160,20 @@ void kl_hotkeys_name(const struct kl_hotkey *h, const char *between, char out[KL
     size_t used = button_name(h->hold, out, KL_HOTKEYS_NAME);
     used += (size_t)snprintf(out + used, KL_HOTKEYS_NAME - used, "%s", between);
     button_name(h->press, out + used, KL_HOTKEYS_NAME - used);
+}
+
+static void key_name(uint16_t code, char *out, size_t cap) {
+    for (unsigned i = 0; i < NAMED_KEYS; i++)
+        if (named_keys[i].code == code) snprintf(out, cap, "%s", named_keys[i].name);
+    if (isalnum(code)) snprintf(out, cap, "%c", code);
+}
+
+void kl_hotkeys_talk_name(const struct kl_hotkeys *k, char out[KL_HOTKEYS_NAME]) {
+    kl_hotkeys_name(kl_hotkeys_find(k, "talk"), "+", out);
+    if (!k->talk_key) return;
+    size_t used = strlen(out);
+    if (used) used += (size_t)snprintf(out + used, KL_HOTKEYS_NAME - used, " or ");
+    key_name(k->talk_key, out + used, KL_HOTKEYS_NAME - used);
 }
 
 void kl_hotkeys_typed(const struct kl_hotkey *h, const char *between, char out[KL_HOTKEYS_NAME]) {

@@ -10,7 +10,7 @@
  * one of them is a change of mind.
  *
  * "talk" is for push to talk alone: without that its buttons are the game's. The game sees neither of both
- * buttons while they are held.
+ * buttons while they are held. "talk" may have one key of the keyboard as well: "KEY:talk".
  *
  * Pure: time and pads come in. */
 #ifndef KLW_HOTKEYS_H
@@ -32,7 +32,10 @@
     "select+r:panel,select+l:pause,select+x:again,select+y:next,select+r2:save,select+l2:load,select+r3:"    \
     "reset,"                                                                                                 \
     "select+l3:swap,select+a:chat,select+b:leave,select+up:say Hello!,select+down:say One moment.,"          \
-    "select+left:say Well played!,select+right:ahead,select+start:talk"
+    "select+left:say Well played!,select+right:ahead,select+start:talk,rctrl:talk"
+#define KL_HOTKEYS_KEYS                                                                                      \
+    "a to z, 0 to 9, tab, capslock, insert, delete, home, end, pageup, pagedown, lshift, lctrl, rctrl, "     \
+    "lalt, ralt"
 
 struct kl_hotkey {
     uint8_t hold, press; /* RETRO_DEVICE_ID_JOYPAD_* */
@@ -44,6 +47,7 @@ struct kl_hotkeys {
     struct kl_hotkey key[KL_HOTKEYS_MAX];
     unsigned count;
     bool push_to_talk; /* by the caller */
+    uint16_t talk_key; /* RETROK_*, a key for "talk"; 0: none */
     struct kl_hotkeys_pad {
         uint16_t was, hidden;           /* buttons down at the last poll; those that the game does not see */
         uint64_t since_us[16];          /* each went down */
@@ -67,6 +71,9 @@ void kl_hotkeys_typed(const struct kl_hotkey *h, const char *between, char out[K
  * just pressed, borrowed from k; else NULL. */
 uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, uint64_t now_us,
                            const char **words);
+
+/* All that is to be held for "talk": "Select+Start or rctrl"; "" if nothing is. */
+void kl_hotkeys_talk_name(const struct kl_hotkeys *k, char out[KL_HOTKEYS_NAME]);
 
 /* True while the buttons of a hot key with these words are held. */
 bool kl_hotkeys_held(const struct kl_hotkeys *k, const char *words);

@@ -70,6 +70,27 @@ TEST(without_push_to_talk_its_buttons_are_the_games) {
     assert_null(action);
 }
 
+TEST(a_key_for_talking) {
+    static const struct {
+        const char *list, *name;
+        unsigned key, count;
+    } good[] = {{KL_HOTKEYS_DEFAULT, "Select+Start or rctrl", RETROK_RCTRL, 15},
+                {"t:talk", "t", RETROK_t, 0},
+                {"9:talk , select+r:say a, b", "9", RETROK_9, 1},
+                {"select+r:say a, b,capslock:talk", "capslock", RETROK_CAPSLOCK, 1},
+                {"select+r:say hm,t:talk about it", "", 0, 1},
+                {"l+r:talk", "L+R", 0, 1}};
+    char name[KL_HOTKEYS_NAME];
+    for (size_t i = 0; i < COUNT(good); i++) {
+        if (kl_hotkeys_parse(&k, good[i].list, err, sizeof err) != 0) fail_msg("%s", err);
+        assert_int_equal(k.talk_key, good[i].key);
+        assert_int_equal(k.count, good[i].count);
+        kl_hotkeys_talk_name(&k, name);
+        assert_string_equal(name, good[i].name);
+    }
+    assert_string_equal(k.key[0].words, "talk");
+}
+
 TEST_WITH(too_soon_is_the_games, set_up, NULL) {
     poll(0, BIT(SELECT), 0);
     assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 200), BIT(SELECT) | BIT(R));
@@ -190,15 +211,23 @@ TEST(lists) {
         "select+r:panel,",
         "r:panel+select",
         "select+r:panel;select+l:pause",
+        "rctrl",
+        "rctrl:panel",
+        "rcontrol:talk",
+        "T:talk",
+        "rctrl:talk,t:talk",
+        ":talk",
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         err[0] = 0;
         if (kl_hotkeys_parse(&k, bad[i], err, sizeof err) == 0) fail_msg("\"%s\" was taken", bad[i]);
         assert_non_null(strstr(err, "expected"));
         assert_int_equal(k.count, 0);
+        assert_int_equal(k.talk_key, 0);
     }
     assert_int_equal(kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err), 0);
     assert_int_equal(k.count, 15);
+    assert_int_equal(k.talk_key, RETROK_RCTRL);
     char name[KL_HOTKEYS_NAME];
     kl_hotkeys_name(kl_hotkeys_find(&k, "again"), "+", name);
     assert_string_equal(name, "Select+X");

@@ -186,6 +186,45 @@ TEST_WITH(polled_keys, setup, NULL) {
     assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_SPACE), 0);
 }
 
+/* It is taken while the game has it: the game sees it released, and not again. */
+static void take_key(bool events) {
+    latch.key_events = events;
+    core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_RCTRL);
+    poll_and_sample(1);
+    keys[RETROK_RCTRL] = 1;
+    if (events) kl_latch_key(&latch, true, RETROK_RCTRL, 0, 0);
+    poll_and_sample(1);
+    run(1);
+    assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_RCTRL), 1);
+    poll_and_sample(1); /* the frontend has answered for it */
+    latch.own_key = RETROK_RCTRL;
+    poll_and_sample(1);
+    run(1);
+    assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_RCTRL), 0);
+    for (unsigned i = 0; i < 6; i++) {
+        keys[RETROK_RCTRL] = i % 2;
+        if (events) kl_latch_key(&latch, i % 2, RETROK_RCTRL, 0, 0);
+        poll_and_sample(1);
+        assert_int_equal(sample[0].key_count, 0);
+    }
+}
+
+TEST_WITH(an_own_key_is_not_the_games, setup, NULL) {
+    take_key(false);
+    kl_latch_init(&latch, true);
+    keys[RETROK_RCTRL] = 0;
+    take_key(true);
+    kl_latch_init(&latch, true);
+    keys[RETROK_RCTRL] = 0;
+    latch.key_events = true;
+    kl_latch_key(&latch, true, RETROK_x, 'x', 0); /* of a frontend that never answers */
+    latch.own_key = RETROK_x;
+    kl_latch_key(&latch, false, RETROK_x, 'x', 0);
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 2);
+    assert_false(sample[0].key[1].down);
+}
+
 TEST_WITH(forgotten, setup, NULL) {
     latch.key_events = true;
     pad[0][0] = 1;

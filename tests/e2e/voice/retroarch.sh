@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # voice/retroarch.sh - a real RetroArch with push to talk, at a PulseAudio server with null sinks: its player is heard while it
-# holds Select and Start, and hears; and it ends well although the server has stopped, in the middle of voice and on the way to it.
-# runs: waiting, test, 40 s
+# holds the right Ctrl, or Select and Start, and hears; and it ends well although the server has stopped, in the middle of voice and on
+# the way to it.
+# runs: waiting, test, 50 s
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
@@ -24,7 +25,7 @@ ann() { # NAME ROOM VOICE
         KEYLOCK_RELAY="$relay" KEYLOCK_ROOM="$2" KEYLOCK_VOICE="$3" retroarch -v -L "$wrapper" "$content/shooter.nes"
 }
 ann ann talk push
-start ben "$keylock" run --relay "$relay" --core nestopia --content "$content/shooter.nes" --room talk --name ben --frames 1500 --wait 60 --trace "$tmp/ben.csv" \
+start ben "$keylock" run --relay "$relay" --core nestopia --content "$content/shooter.nes" --room talk --name ben --frames 1900 --wait 60 --trace "$tmp/ben.csv" \
     --speed real --voice on --voice-in "$tmp/ben-says.wav" --voice-out "$tmp/ben-hears.wav"
 for line in 'voice plays since' 'voice listens since'; do
     check "retroarch/ann-$(cut -d ' ' -f 2 <<<"$line")" "ann's log does not say it" said ann "$line" 30
@@ -32,9 +33,13 @@ done
 heard() { loud "$tmp/ben-hears.wav"; } # seconds of ann's speech
 reaches ben 500
 check retroarch/silent-until-the-keys "$(heard) s came to ben, and no key was held" test "$(heard)" = 0
+check retroarch/keys-told "ann is not told" said ann 'you are heard while you hold Select.Start or rctrl' 5
+hold "$(window_of ann)" 6 Control_R
+by_key=$(heard)
+check retroarch/heard-by-key "of ann's speech $by_key s came to ben by the key, and at least 1 is expected" test "$by_key" -ge 1
 chord "$(window_of ann)" Shift_R Return 8
 held=$(heard)
-check retroarch/ann-is-heard "of ann's speech $held s came to ben, and at least 2 are expected" test "$held" -ge 2
+check retroarch/heard-by-pad "of ann's speech $by_key s came to ben by the key, $held by that and the pad, and 2 more are expected" test "$held" -ge $((by_key + 2))
 ends_well retroarch ben 60
 check retroarch/silent-without-the-keys "of ann's speech $(heard) s came to ben, and $held with the keys" test "$(heard)" -le $((held + 1))
 
