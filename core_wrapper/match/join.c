@@ -46,13 +46,6 @@ static bool put_core(struct kl_url *url, const char *path) {
     return url->core[0];
 }
 
-/* RetroArch names a member of an archive "game.zip#game.nes". A name that is too long is cut: it is for
- * people as long as there is a checksum. */
-static void put_name(struct kl_url *url, const char *path) {
-    const char *base = base_of(path), *member = strrchr(base, '#');
-    kl_copy_cut(url->game, sizeof url->game, member && member[1] ? base_of(member + 1) : base);
-}
-
 static bool is_set(const struct retro_game_info *item) {
     size_t len = strlen(item->path);
     return !item->data && len > 4 &&
@@ -74,7 +67,10 @@ void kl_invite_game(struct kl_url *url, const char *core_path, const struct kl_c
     const struct retro_game_info *item = &content->item[0];
     if (!put_core(url, core_path) || content->none || content->special || content->count != 1 || !item->path)
         return;
-    put_name(url, item->path);
+    /* RetroArch names a member of an archive "game.zip#game.nes". A name that is too long is cut: it is for
+     * people as long as there is a checksum. */
+    const char *base = base_of(item->path), *member = strrchr(base, '#');
+    kl_copy_cut(url->game, sizeof url->game, member && member[1] ? base_of(member + 1) : base);
     if (url->game[0] && !is_set(item)) put_sum(url, item);
 }
 

@@ -249,14 +249,6 @@ static void check_options(struct kl_match *m, const struct kl_start *s) {
     }
 }
 
-/* The room's options may have changed the core's picture and sound since the frontend was told. */
-static void compare_av(struct kl_match *m) {
-    struct retro_system_av_info av = {0};
-    m->emu.core.get_system_av_info(&av);
-    kl_world_rate(m->emu.world, kl_emulator_fps_uhz(av.timing.fps));
-    kl_env_system_av_info(&m->emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
-}
-
 int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t epoch_s, char *err,
                    size_t err_len) {
     struct kl_start *s = calloc(1, sizeof *s);
@@ -274,7 +266,11 @@ int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t
         r = kl_emulator_reload(&m->emu, s, epoch_s, err, err_len);
         m->emu.quiet = false;
         if (r == 0) {
-            compare_av(m);
+            /* The room's options may have changed picture and sound since the frontend was told. */
+            struct retro_system_av_info av = {0};
+            m->emu.core.get_system_av_info(&av);
+            kl_world_rate(m->emu.world, kl_emulator_fps_uhz(av.timing.fps));
+            kl_env_system_av_info(&m->emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
             kl_env_hw_enter(&m->emu);
             check_options(m, s);
             m->emu.options.updated = false;

@@ -46,12 +46,6 @@ static bool add_pieces(struct walk *k, struct kl_reader *in) {
     return !in->failed;
 }
 
-static void cut(struct walk *k, uint32_t frame) {
-    while (k->spans && k->span[k->spans - 1].first >= frame)
-        k->spans--;
-    if (k->spans) k->span[k->spans - 1].end = frame;
-}
-
 static bool add_block(struct walk *k, const struct kl_klr_cursor *c) {
     struct kl_klr_event e;
     struct kl_klr_snapshot s;
@@ -68,7 +62,11 @@ static bool add_block(struct walk *k, const struct kl_klr_cursor *c) {
         return add_span(k, &(struct span){.first = s.frame, .before = s.before});
     case KL_KLR_EVENT:
         kl_klr_read_event(&in, &e);
-        if (e.kind == KL_KLR_CUT) cut(k, e.frame);
+        if (e.kind == KL_KLR_CUT) {
+            while (k->spans && k->span[k->spans - 1].first >= e.frame)
+                k->spans--;
+            if (k->spans) k->span[k->spans - 1].end = e.frame;
+        }
         return true;
     default: return true;
     }

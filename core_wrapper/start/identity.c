@@ -206,12 +206,6 @@ static bool add_members(struct found *f, const char *real) {
     return more != NULL;
 }
 
-/* The path below one of the folders that count; NULL: it is in neither. */
-static const char *name_in(const struct looked_in *in, const char *real) {
-    const char *name = below(real, in->system);
-    return name ? name : below(real, in->beside);
-}
-
 static void look_in(struct looked_in *in, const char *system_dir, const struct kl_content *content) {
     char dir[4096];
     *in = (struct looked_in){.content = content};
@@ -230,7 +224,9 @@ static const char *name_of(struct kl_world *w, unsigned i, const struct looked_i
     if (wrote || !path || kl_gifts_is(path)) return NULL;
     if (!kl_file_real(path, real, 4096)) snprintf(real, 4096, "%s", path); /* it is not there */
     if (is_content(real, in->content)) return kl_archive_is(real) ? base_of(real) : NULL;
-    return name_in(in, real);
+    /* The path below one of the folders that count; NULL: it is in neither. */
+    const char *name = below(real, in->system);
+    return name ? name : below(real, in->beside);
 }
 
 static void add_opened(struct found *f, unsigned i, const struct looked_in *in) {

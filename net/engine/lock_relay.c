@@ -102,14 +102,6 @@ bool kl_lock_joining(const struct kl_lock_relay *r, unsigned client) {
     return client < KL_MAX_CLIENTS && r->client[client].present && r->client[client].joining;
 }
 
-/* Those that take part in the game. */
-static uint8_t taking_part(const struct kl_lock_relay *r) {
-    uint8_t seats = r->owned;
-    for (KL_EACH(i, r->clients))
-        if (r->client[i].joining) seats &= (uint8_t)~r->client[i].seats;
-    return seats;
-}
-
 uint8_t kl_lock_played(const struct kl_lock_relay *r, uint8_t pads) {
     uint8_t seats = 0;
     for (KL_EACH(s, pads))
@@ -271,7 +263,11 @@ static void announce_interval(struct kl_lock_relay *r) {
     kl_lock_give_commands(r, &next);
     kl_lock_choose_closing(r, &next);
     next.present = count_present(r, &next);
-    next.active = taking_part(r);
+    /* Those that take part in the game. */
+    uint8_t seats = r->owned;
+    for (KL_EACH(i, r->clients))
+        if (r->client[i].joining) seats &= (uint8_t)~r->client[i].seats;
+    next.active = seats;
     next.length = next_length(r, &next);
     next.samples = r->params.subframes ? next.length : 1;
     next.hash = r->hash_next > 0 && next.first >= r->hash_next;

@@ -75,11 +75,6 @@ void kl_lock_event_ends(struct kl_lock_relay *r, struct kl_lock_event e) {
     }
 }
 
-/* The pause pays for its delays; its count of pauses stays. */
-static void pay(struct kl_lock_client *c) {
-    if (c->cost_us > MOST_LEAST_US / 2) c->cost_us = MOST_LEAST_US / 2;
-}
-
 /* A room in which nobody keeps pace goes at the pace it has. */
 static bool another_keeps_pace(const struct kl_lock_relay *r, const struct kl_lock_client *than) {
     for (KL_EACH(i, r->clients)) {
@@ -105,7 +100,8 @@ void kl_lock_find_holding_up(struct kl_lock_relay *r, uint64_t now_us) {
         c->barred_until_us = now_us + (PAUSE_US << c->pauses);
         if (c->pauses < PAUSE_DOUBLED) c->pauses++;
         kl_lock_set_absent(r, c);
-        pay(c);
+        /* The pause pays for its delays; its count of pauses stays. */
+        if (c->cost_us > MOST_LEAST_US / 2) c->cost_us = MOST_LEAST_US / 2;
     }
     if (waits) kl_schedule_move(&r->schedule, r->next_close, now_us);
 }

@@ -113,13 +113,6 @@ static void do_deed(struct child *c, const struct kl_recorded_deed *d) {
     }
 }
 
-/* The keys that are down before this frame. */
-static void rewind_keys(struct child *c, uint32_t frame) {
-    memset(&c->h.emu.latch.keyboard, 0, sizeof(c->h.emu.latch.keyboard));
-    for (uint32_t f = 0; c->setup.recording && f < frame; f++)
-        kl_keyboard_play(&c->h.emu.latch.keyboard, kl_recording_at(&c->rec, f), NULL, NULL);
-}
-
 static void run_frame(struct child *c) {
     uint32_t f = c->h.frame;
     struct kl_frame frame = {.number = f};
@@ -201,7 +194,10 @@ static bool do_load(struct child *c, const struct kl_machine_request *q, const u
     if (q->has_world) kl_world_start(c->h.emu.world, q->epoch_s, 0);
     if (q->has_world) kl_world_rate(c->h.emu.world, (uint32_t)(c->h.emu.av.timing.fps * 1e6 + 0.5));
     kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance(c->h.emu.world));
-    rewind_keys(c, q->frame);
+    /* The keys that are down before this frame. */
+    memset(&c->h.emu.latch.keyboard, 0, sizeof(c->h.emu.latch.keyboard));
+    for (uint32_t f = 0; c->setup.recording && f < q->frame; f++)
+        kl_keyboard_play(&c->h.emu.latch.keyboard, kl_recording_at(&c->rec, f), NULL, NULL);
     kl_chain_loaded(&c->chain);
     kl_headless_hash(&c->h, &after);
     if (c->h.buffer.size == len) return answer(c, 0, NULL, 0);

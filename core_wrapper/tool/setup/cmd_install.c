@@ -153,14 +153,6 @@ static int prepare(struct job *j, struct kl_place *p) {
     return 0;
 }
 
-/* The screens show names in the built-in letters alone: in any others, a name could look like another's. */
-static void warn_of_letters(const char *what, const char *value) {
-    char shown[4 * KL_NAME_MAX];
-    if (!kl_font_shown(value, shown, sizeof shown))
-        printf("  the screens show this %s as \"%s\": they draw the letters of western Europe alone\n", what,
-               shown);
-}
-
 static void write_wishes(struct job *j, const struct kl_place *p) {
     char path[KLT_PATH + 32], err[2 * KLT_PATH];
     struct kl_settings s;
@@ -176,7 +168,12 @@ static void write_wishes(struct job *j, const struct kl_place *p) {
     for (size_t i = 0; any && good && i < WISHES; i++) {
         if (!j->setting[i]) continue;
         printf("  %s = \"%s\" in %s\n", wishes[i], j->setting[i], path);
-        warn_of_letters(wishes[i], j->setting[i]);
+        /* The screens show names in the built-in letters alone: in any others, a name could look like
+         * another's. */
+        char shown[4 * KL_NAME_MAX];
+        if (!kl_font_shown(j->setting[i], shown, sizeof shown))
+            printf("  the screens show this %s as \"%s\": they draw the letters of western Europe alone\n",
+                   wishes[i], shown);
     }
     kl_settings_free(&s);
 }

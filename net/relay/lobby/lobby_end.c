@@ -71,17 +71,14 @@ void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
     *to = (struct kl_lobby_left){m->v.who, account, m->v.spent};
 }
 
-/* At least as full as both: nobody empties a bucket by leaving under several keys. */
-static void take_most(struct kl_bucket *to, const struct kl_bucket *from) {
-    if (from->level > to->level) to->level = from->level;
-    if (from->at_us > to->at_us) to->at_us = from->at_us;
-}
-
 static void take_worse(struct kl_lobby_left *worst, struct kl_account account,
                        const struct kl_lobby_spent *spent) {
     if (account.barred_until_us >= worst->account.barred_until_us) worst->account = account;
-    for (unsigned i = 0; i < KL_SPENDS_COUNT; i++)
-        take_most(&worst->spent.of[i], &spent->of[i]);
+    for (unsigned i = 0; i < KL_SPENDS_COUNT; i++) {
+        /* At least as full as both: nobody empties a bucket by leaving under several keys. */
+        if (spent->of[i].level > worst->spent.of[i].level) worst->spent.of[i].level = spent->of[i].level;
+        if (spent->of[i].at_us > worst->spent.of[i].at_us) worst->spent.of[i].at_us = spent->of[i].at_us;
+    }
     if (spent->wish_us > worst->spent.wish_us) worst->spent.wish_us = spent->wish_us;
     if (spent->paused_us > worst->spent.paused_us) worst->spent.paused_us = spent->paused_us;
     if (spent->healed_us > worst->spent.healed_us) worst->spent.healed_us = spent->healed_us;

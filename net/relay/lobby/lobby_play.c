@@ -172,14 +172,6 @@ static void tell_absence(struct kl_lobby_room *r) {
     }
 }
 
-static void carry_out(struct kl_lobby_room *r, const struct kl_heal_deeds *d, uint64_t now_us) {
-    for (KL_EACH(i, d->put_out | d->apart | d->anew))
-        if (kl_has(d->put_out, i))
-            kl_lobby_put_out(r, i, KL_REFUSE_DESYNC, d->text, now_us);
-        else
-            kl_visitor_anew(r, &r->member[i]->v, kl_has(d->apart, i), now_us);
-}
-
 static void run_ways(struct kl_lobby_room *r, uint64_t now_us) {
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
         kl_lobby_put_out_for(r, i, kl_visitor_catchup_run(r, &r->member[i]->v, now_us), now_us);
@@ -236,7 +228,11 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     if (r->phase != KL_ROOM_PLAYING) return;
     const struct kl_heal_deeds deeds = kl_lobby_heal_run(r, now_us);
-    carry_out(r, &deeds, now_us);
+    for (KL_EACH(i, deeds.put_out | deeds.apart | deeds.anew))
+        if (kl_has(deeds.put_out, i))
+            kl_lobby_put_out(r, i, KL_REFUSE_DESYNC, deeds.text, now_us);
+        else
+            kl_visitor_anew(r, &r->member[i]->v, kl_has(deeds.apart, i), now_us);
     kl_lobby_pause_run(r, now_us);
 }
 

@@ -20,20 +20,19 @@ void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
                         r->lock.next_close, r->seat_time_s, (unsigned long long)m->away_us / 1000);
 }
 
-/* A returned member gets no UPDATE before it catches up, and must not take the relay for a silent one. */
-static void speak_to_the_returned(const struct kl_lobby_room *r) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        if (r->lock.client[i].link == KL_LINK_CUT && net->ping) net->ping(net->ctx, r->member[i]->v.peer);
-}
-
 /* Before the game a seat is kept for the sake of the others: the room ends with its last link, and nobody is
  * waited for longer than one that loads. */
 void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us) {
     bool before = r->phase < KL_ROOM_PLAYING, ends = before && !kl_lobby_has_link(r);
     uint64_t kept_us = r->seat_time_s * UINT64_C(1000000);
     if (before && kept_us > KL_LOAD_US) kept_us = KL_LOAD_US;
-    if (!before) speak_to_the_returned(r);
+    if (!before) {
+        /* A returned member gets no UPDATE before it catches up, and must not take the relay for a silent
+         * one. */
+        const struct kl_lobby_net *net = &r->lobby->net;
+        for (KL_MEMBERS(i, r, kl_lobby_reaches))
+            if (r->lock.client[i].link == KL_LINK_CUT && net->ping) net->ping(net->ctx, r->member[i]->v.peer);
+    }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = r->member[i];
         bool over = now_us + m->away_us >= m->cut_us + kept_us;

@@ -283,14 +283,6 @@ static void pass_over(struct kl_lobby_room *r, struct kl_visitor *w) {
     log_turn(r, "seat_not_taken", w);
 }
 
-static void keep_seats(struct kl_lobby_room *r) {
-    for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        if (!r->member[i]->hands_on) continue;
-        r->member[i]->hands_on = 0;
-        kl_lobby_tell(r, i, 0, "nobody takes your seat: you play on");
-    }
-}
-
 void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->watch.turns == 0 || r->phase != KL_ROOM_PLAYING) return;
     unsigned seats = seats_on_offer(r), open = 0;
@@ -305,7 +297,13 @@ void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us) {
             offer(r, w, now_us);
         open += w->turn.until_us > 0;
     }
-    if (open == 0) keep_seats(r);
+    if (open == 0) {
+        for (KL_MEMBERS(i, r, kl_lobby_here)) {
+            if (!r->member[i]->hands_on) continue;
+            r->member[i]->hands_on = 0;
+            kl_lobby_tell(r, i, 0, "nobody takes your seat: you play on");
+        }
+    }
 }
 
 /* --- rosters --- */

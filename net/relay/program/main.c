@@ -110,13 +110,6 @@ static int serve_logged(const struct kl_server_config *config, int quit) {
     return EXIT_CANNOT_LISTEN;
 }
 
-static unsigned shards_of(const struct kl_relay_options *options) {
-    const bool one = options->console || !kl_copies_possible();
-    const unsigned processors = one ? 1 : kl_copies_processors();
-    const unsigned most = processors < KL_SHARDS_MAX ? processors : KL_SHARDS_MAX;
-    return options->shards ? options->shards : most;
-}
-
 /* Beyond this machine there are no controls, unless something before the relay seals what is said. */
 static int begin_window(struct kl_window *w, const struct kl_relay_options *options, const char *control,
                         unsigned shards, int quit, char *err, size_t err_len) {
@@ -134,7 +127,10 @@ static int begin_window(struct kl_window *w, const struct kl_relay_options *opti
 }
 
 static int serve(const struct kl_relay_options *options, int quit) {
-    const unsigned shards = shards_of(options);
+    const bool one = options->console || !kl_copies_possible();
+    const unsigned processors = one ? 1 : kl_copies_processors();
+    const unsigned most = processors < KL_SHARDS_MAX ? processors : KL_SHARDS_MAX;
+    const unsigned shards = options->shards ? options->shards : most;
     struct setup setup = {.console = options->console, .parent = kl_process_self()};
     struct kl_server_config config = options->server;
     char err[256] = "";
