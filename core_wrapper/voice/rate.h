@@ -1,4 +1,7 @@
-/* rate.h - sound at the devices' 48 kHz and at the codec's 16 kHz. Pure. Either way costs 1 ms of delay. */
+/* rate.h - sound at the devices' 48 kHz and at the codec's 16 kHz. Pure. Either way costs 1 ms of delay.
+ *
+ * libsamplerate is not used here, because its quickest low pass (SRC_SINC_FASTEST) takes 1.25 million more
+ * instructions for each piece down and up, 1.1 % of a processor in place of 0.2 %, for 1.2 ms of delay. */
 #ifndef KLW_RATE_H
 #define KLW_RATE_H
 
