@@ -305,6 +305,6 @@ __attribute__((destructor)) static void leave(void) {
     kl_netplay_close(&m->netplay);
     kl_wish_forget(&m->wish);
     kl_unifont_drop();
-    if (m->emu.core.handle) kl_core_close(&m->emu.core);
-    kl_emulator_end(&m->emu);
+    kl_emulator_close(&m->emu);
+    kl_content_free(&m->emu.content);
 }

@@ -347,6 +347,17 @@ void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsig
     h->input_ports = ports;
 }
 
+void kl_headless_sample(struct kl_headless *h, struct kl_frame *out) {
+    unsigned ports = h->input_ports < KL_MAX_SEATS ? h->input_ports : KL_MAX_SEATS;
+    current = h;
+    *out = (struct kl_frame){.number = h->frame};
+    if (h->wrapper || !ports) return;
+    script_poll();
+    kl_latch_poll(&h->emu.latch, script_state, ports);
+    kl_latch_sample(&h->emu.latch, out->in, ports);
+    out->active = (uint8_t)((1u << ports) - 1);
+}
+
 void kl_headless_play(struct kl_headless *h, const struct kl_frame *f) {
     current = h;
     kl_world_frame(h->emu.world, h->frame);
@@ -356,14 +367,8 @@ void kl_headless_play(struct kl_headless *h, const struct kl_frame *f) {
 }
 
 void kl_headless_run(struct kl_headless *h) {
-    struct kl_frame f = {.number = h->frame};
-    unsigned ports = h->input_ports < KL_MAX_SEATS ? h->input_ports : KL_MAX_SEATS;
-    current = h;
-    if (!h->wrapper && ports) {
-        script_poll();
-        kl_latch_poll(&h->emu.latch, script_state, ports);
-        kl_latch_sample(&h->emu.latch, f.in, ports);
-    }
+    struct kl_frame f;
+    kl_headless_sample(h, &f);
     kl_headless_play(h, &f);
 }
 

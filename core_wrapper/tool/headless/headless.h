@@ -105,10 +105,13 @@ int kl_headless_open(struct kl_headless *h, const struct kl_headless_setup *setu
 /* Gives input from src to ports [0, ports). NULL: nothing is pressed. */
 void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsigned ports);
 
-/* One retro_run, with the input from there. */
-void kl_headless_run(struct kl_headless *h);
-/* The same with the inputs of this frame. */
+/* The next frame, with the input from there; of the wrapper it has none, for the wrapper asks itself. Once a
+ * frame. */
+void kl_headless_sample(struct kl_headless *h, struct kl_frame *out);
+/* One retro_run with the inputs of this frame. */
 void kl_headless_play(struct kl_headless *h, const struct kl_frame *f);
+/* Samples the next frame, and plays it. */
+void kl_headless_run(struct kl_headless *h);
 
 /* Goes back to frame f (after an unserialize): clock, input and random numbers follow. */
 void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance);

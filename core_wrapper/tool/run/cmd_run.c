@@ -184,9 +184,11 @@ static void one_call(struct run *r) {
         if (!r->given_us[i]) r->given_us[i] = kl_now_us();
         if (kl_now_us() >= r->given_us[i] + c->after_ms * UINT64_C(1000)) give_command(r, i);
     }
-    kl_run_trail_frame(&r->trail, &r->frontend);
+    struct kl_frame next;
+    kl_headless_sample(&r->frontend, &next);
+    kl_run_trail_frame(&r->trail, &r->frontend, &next);
     uint64_t start_us = kl_now_us();
-    kl_headless_run(&r->frontend);
+    kl_headless_play(&r->frontend, &next);
     uint64_t now_us = kl_now_us();
     if (r->frontend.wrapper)
         r->frontend.wrapper->report(&r->report);

@@ -93,7 +93,7 @@ void kl_run_trail_export(const struct kl_run_options *o);
 /* The content is loaded and nothing has been run, alone. 0, or -1 with t->error. */
 int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, struct kl_headless *h);
 /* A frame is next. */
-void kl_run_trail_frame(struct kl_run_trail *t, struct kl_headless *h);
+void kl_run_trail_frame(struct kl_run_trail *t, struct kl_headless *h, const struct kl_frame *next);
 /* Hashes that were taken of the state in h->buffer. */
 void kl_run_trail_hash(struct kl_run_trail *t, const struct kl_headless *h, const struct kl_statehash *taken);
 /* 0, or -1 with t->error. */

@@ -87,17 +87,13 @@ int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, s
 
 /* --- frames --- */
 
-void kl_run_trail_frame(struct kl_run_trail *t, struct kl_headless *h) {
+void kl_run_trail_frame(struct kl_run_trail *t, struct kl_headless *h, const struct kl_frame *next) {
     if (t->recorder.on) {
         /* Frames without a room: intervals as long as they may be. */
-        struct kl_frame f = {.number = h->frame,
-                             .keyframe = h->frame - h->frame % KL_SPACING_MAX,
-                             .spacing = KL_SPACING_MAX,
-                             .flags = h->frame % KL_SPACING_MAX ? 0 : KL_FRAME_KEY};
-        for (unsigned p = 0; p < KL_MAX_SEATS && p < h->input_ports; p++) {
-            f.active |= (uint8_t)(1u << p);
-            f.in[p].joypad = kl_input_source_joypad(h->input, h->frame, p);
-        }
+        struct kl_frame f = *next;
+        f.keyframe = f.number - f.number % KL_SPACING_MAX;
+        f.spacing = KL_SPACING_MAX;
+        f.flags = f.number % KL_SPACING_MAX ? 0 : KL_FRAME_KEY;
         kl_recorder_frame(&t->recorder, &f);
     }
     if (t->corrupt.set && h->frame == t->corrupt.frame) {

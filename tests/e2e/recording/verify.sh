@@ -241,6 +241,12 @@ PROBE_CORE=no-clock "$keylock" run --quiet --core "$test_core" "${nes[@]}" --fra
 PROBE_CORE=no-clock verified probe 0 "frames=120" --core "$test_core" "${nes[@]}" "$tmp/probe.klr"
 PROBE_CORE=no-clock,entropy:50 verified itself 2 "why=the core parts from itself" --core "$test_core" "${nes[@]}" "$tmp/probe.klr"
 
+# Keys, sticks and mice alone.
+echo "strange 4" >"$tmp/strange.txt"
+strange=(--core "$build/cores/strange_core_libretro.so" --content "$tmp/strange.txt")
+"$keylock" run --quiet "${strange[@]}" --frames 600 --input any:3 --hash-every 30 --record "$tmp/any.klr" >/dev/null 2>&1
+verified any 0 "frames=600;hashes=20" "${strange[@]}" "$tmp/any.klr"
+
 # Torn, and a bit changed: unpacked, and packed.
 altered "$tmp/ann.klr" "$tmp/flat.klr" ''
 verified flat 0 "frames=$FRAMES;sealed_by=$fingerprint" "${gb[@]}" "$tmp/flat.klr"
