@@ -85,10 +85,7 @@ void kl_record_desync(struct kl_record *r);
 void kl_record_turn(struct kl_record *r, uint64_t at_us, const struct klw_report *report);
 /* record.c's share of begin, hash and close. */
 void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len);
-void kl_record_run_hash(struct kl_record *r, const struct klw_hash *h, const void *state, size_t bytes);
 void kl_record_run_finish(struct kl_record *r);
-/* Tells what became of the states, once the thread has written them. wait: now. */
-void kl_record_states_turn(struct kl_record *r, bool wait);
 /* Finishes the files, and writes the closing line if frames were run. A second call does nothing. */
 struct kl_record_sum {
     uint32_t frames;

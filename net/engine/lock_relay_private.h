@@ -85,8 +85,6 @@ void kl_lock_keys_put(struct kl_lock_relay *r, unsigned pad, uint32_t end);
 void kl_lock_keys_take(struct kl_lock_relay *r, unsigned pad, struct kl_input *in);
 /* A pad's sample of that number is about to come. */
 void kl_lock_keys_keep(struct kl_lock_relay *r, unsigned pad, uint32_t sample);
-/* The pads of two seats have changed places. */
-void kl_lock_keys_swapped(struct kl_lock_relay *r, unsigned a, unsigned b);
 /* For a frame made from the samples of these pads, which play these seats: all other seats let their keys go.
  */
 void kl_lock_keys_settle(struct kl_lock_relay *r, uint8_t made, uint8_t played, struct kl_frame *f);

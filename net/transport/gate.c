@@ -8,7 +8,8 @@
 
 #define PROBES 4
 
-struct kl_half_opens *kl_half_open_make(unsigned cells) {
+/* cells: 1..KL_HALF_OPEN_MAX. NULL: no memory. */
+static struct kl_half_opens *half_open_make(unsigned cells) {
     struct kl_half_opens *t = calloc(1, sizeof *t + cells * sizeof t->cell[0]);
     if (!t) return NULL;
     t->cells = cells;
@@ -16,7 +17,7 @@ struct kl_half_opens *kl_half_open_make(unsigned cells) {
     return t;
 }
 
-void kl_half_open_free(struct kl_half_opens *t) {
+static void half_open_free(struct kl_half_opens *t) {
     if (t) sodium_memzero(t, sizeof *t + t->cells * sizeof t->cell[0]);
     free(t);
 }
@@ -29,7 +30,8 @@ static void probe(const struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTE
         at[i] = hash[i] % t->cells;
 }
 
-struct kl_half_open *kl_half_open_of(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES]) {
+/* The one that this INIT has made, or NULL. */
+static struct kl_half_open *half_open_of(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES]) {
     unsigned at[PROBES];
     probe(t, init, at);
     for (unsigned i = 0; i < PROBES; i++) {
@@ -39,7 +41,8 @@ struct kl_half_open *kl_half_open_of(struct kl_half_opens *t, const uint8_t init
     return NULL;
 }
 
-struct kl_half_open *kl_half_open_find(struct kl_half_opens *t, uint32_t number) {
+/* The one of this number, or NULL. */
+static struct kl_half_open *half_open_find(struct kl_half_opens *t, uint32_t number) {
     unsigned cell = number >> (32 - KL_HALF_OPEN_BITS);
     return number && cell < t->cells && t->cell[cell].number == number ? &t->cell[cell] : NULL;
 }
@@ -57,12 +60,19 @@ static unsigned cell_for(const struct kl_half_opens *t, const uint8_t init[KL_IN
     return cell;
 }
 
-struct kl_half_open *kl_half_open_add(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES],
-                                      const struct kl_address *from, bool seldom, uint32_t low,
-                                      uint64_t now_us) {
+static void half_open_forget(struct kl_half_opens *t, struct kl_half_open *h) {
+    sodium_memzero(h, sizeof *h);
+    t->count--;
+}
+
+/* A new one with a number whose low bits, all but KL_HALF_OPEN_BITS, are `low`, which is not 0; the caller
+ * fills in keys and answer. Never NULL. */
+static struct kl_half_open *half_open_add(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES],
+                                          const struct kl_address *from, bool seldom, uint32_t low,
+                                          uint64_t now_us) {
     unsigned cell = cell_for(t, init);
     struct kl_half_open *h = &t->cell[cell];
-    if (h->number) kl_half_open_forget(t, h);
+    if (h->number) half_open_forget(t, h);
     h->number = (uint32_t)cell << (32 - KL_HALF_OPEN_BITS) | low;
     h->from = *from;
     h->seldom = seldom;
@@ -72,14 +82,10 @@ struct kl_half_open *kl_half_open_add(struct kl_half_opens *t, const uint8_t ini
     return h;
 }
 
-void kl_half_open_forget(struct kl_half_opens *t, struct kl_half_open *h) {
-    sodium_memzero(h, sizeof *h);
-    t->count--;
-}
-
-void kl_half_open_sweep(struct kl_half_opens *t, uint64_t now_us) {
+/* Forgets those whose time is up. */
+static void half_open_sweep(struct kl_half_opens *t, uint64_t now_us) {
     for (unsigned i = 0; i < t->cells && t->count; i++)
-        if (t->cell[i].number && now_us >= t->cell[i].until_us) kl_half_open_forget(t, &t->cell[i]);
+        if (t->cell[i].number && now_us >= t->cell[i].until_us) half_open_forget(t, &t->cell[i]);
 }
 
 #define RATE_US (10 * 1000000ULL)
@@ -105,7 +111,7 @@ struct kl_gate *kl_gate_make(const struct kl_hub_limits *limits, const struct kl
     if (g->shards->all) g->own = &g->shards->all[g->shards->own];
     kl_hs_relay_share(&g->handshake, g->shards->secret);
     g->init = calloc(limits->peers, sizeof g->init[0]);
-    g->half_open = kl_half_open_make(limits->half_open);
+    g->half_open = half_open_make(limits->half_open);
     if (g->own && g->init && g->half_open) return g;
     kl_gate_free(g);
     return NULL;
@@ -114,7 +120,7 @@ struct kl_gate *kl_gate_make(const struct kl_hub_limits *limits, const struct kl
 void kl_gate_free(struct kl_gate *g) {
     if (!g) return;
     kl_hs_relay_end(&g->handshake);
-    kl_half_open_free(g->half_open);
+    half_open_free(g->half_open);
     free(g->alone.all);
     free(g->init);
     free(g);
@@ -231,10 +237,10 @@ static uint32_t shard_bits(const struct kl_gate *g) {
 static size_t make_half_open(struct kl_gate *g, uint64_t now_us, const struct kl_address *from,
                              const struct kl_hs_request *req, bool seldom, unsigned slot, uint8_t *reply) {
     struct kl_half_open *h =
-        kl_half_open_add(g->half_open, req->init, from, seldom, shard_bits(g) << KL_PEER_BITS | slot, now_us);
+        half_open_add(g->half_open, req->init, from, seldom, shard_bits(g) << KL_PEER_BITS | slot, now_us);
     if (kl_hs_relay_answer(&g->handshake, req, h->number, &h->keys, h->answer, &h->answer_len) == 0)
         return again(h, reply);
-    kl_half_open_forget(g->half_open, h);
+    half_open_forget(g->half_open, h);
     g->stats.malformed++;
     return 0;
 }
@@ -242,7 +248,7 @@ static size_t make_half_open(struct kl_gate *g, uint64_t now_us, const struct kl
 /* The address is proved; it is in the cookie, so a repetition comes from the same. */
 static size_t on_request(struct kl_gate *g, uint64_t now_us, const struct kl_address *from,
                          const struct kl_hs_request *req, uint8_t *reply) {
-    const struct kl_half_open *h = kl_half_open_of(g->half_open, req->init);
+    const struct kl_half_open *h = half_open_of(g->half_open, req->init);
     const uint64_t who = kl_address_person(from);
     if (h) return again(h, reply);
     if (has_made(g, who, req)) {
@@ -281,7 +287,7 @@ size_t kl_gate_ask(struct kl_gate *g, uint64_t now_us, const struct kl_address *
 
 int kl_gate_enter(struct kl_gate *g, uint8_t *bytes, size_t len, struct kl_gate_session *out,
                   struct kl_opened *first) {
-    struct kl_half_open *h = kl_half_open_find(g->half_open, kl_seal_session(bytes, len));
+    struct kl_half_open *h = half_open_find(g->half_open, kl_seal_session(bytes, len));
     if (!h) return KL_E_STATE;
     unsigned slot = kl_gate_slot(h->number);
     const uint64_t who = kl_address_person(&h->from);
@@ -297,11 +303,11 @@ int kl_gate_enter(struct kl_gate *g, uint8_t *bytes, size_t len, struct kl_gate_
     out->home = h->from;
     PUT(g->own->holder[slot], who);
     memcpy(g->init[slot], h->init, sizeof g->init[slot]);
-    kl_half_open_forget(g->half_open, h);
+    half_open_forget(g->half_open, h);
     g->stats.handshakes++;
     return 0;
 }
 
 void kl_gate_sweep(struct kl_gate *g, uint64_t now_us) {
-    kl_half_open_sweep(g->half_open, now_us);
+    half_open_sweep(g->half_open, now_us);
 }

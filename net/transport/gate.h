@@ -39,23 +39,6 @@ struct kl_half_opens {
     struct kl_half_open cell[];
 };
 
-/* cells: 1..KL_HALF_OPEN_MAX. NULL: no memory. */
-struct kl_half_opens *kl_half_open_make(unsigned cells);
-void kl_half_open_free(struct kl_half_opens *t);
-
-/* The one that this INIT has made, or NULL. */
-struct kl_half_open *kl_half_open_of(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES]);
-/* The one of this number, or NULL. */
-struct kl_half_open *kl_half_open_find(struct kl_half_opens *t, uint32_t number);
-/* A new one with a number whose low bits, all but KL_HALF_OPEN_BITS, are `low`, which is not 0; the caller
- * fills in keys and answer. Never NULL. */
-struct kl_half_open *kl_half_open_add(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES],
-                                      const struct kl_address *from, bool seldom, uint32_t low,
-                                      uint64_t now_us);
-void kl_half_open_forget(struct kl_half_opens *t, struct kl_half_open *h);
-/* Forgets those whose time is up. */
-void kl_half_open_sweep(struct kl_half_opens *t, uint64_t now_us);
-
 /* A session's low bits are its slot, so that finding it costs nothing; then bits of chance, which lead to its
  * shard: they are its number, modulo the number of shards; then the cell of the half-open handshake. */
 #define KL_PEER_BITS  12

@@ -17,6 +17,42 @@
 #define CURVES_MAX    16   /* handshakes, of 0.1 ms each */
 #define STALE_MAX     1024 /* batches */
 
+/* --- strangers --- */
+
+/* The length of the answer to PING or LIST; 0: none. */
+static size_t answer_question(struct kl_hub *hub, const uint8_t *bytes, size_t len,
+                              uint8_t out[KL_STRANGER_MAX]) {
+    struct kl_question q;
+    struct kl_pong pong = {.version = KL_PROTOCOL_VERSION};
+    const struct kl_hub_handler *h = &hub->handler;
+    if (kl_question_read(&q, bytes, len) != KL_OK) {
+        hub->stats.malformed++;
+        return 0;
+    }
+    if (q.kind == KL_STRANGER_LIST) return h->next_line ? kl_rooms_write(&q, h->next_line, h->ctx, out) : 0;
+    memcpy(pong.echo, q.echo, sizeof pong.echo);
+    pong.insecure_lan = hub->gate->handshake.ciphers & KL_CIPHER_CLEAR;
+    pong.rooms = (uint16_t)(h->rooms ? h->rooms(h->ctx) : 0);
+    pong.clients = (uint16_t)kl_shards_clients(hub->gate->shards);
+    return kl_pong_write(&pong, out);
+}
+
+/* --- hub.c --- */
+static void take_stranger(struct kl_hub *hub, const struct kl_address *from, const uint8_t *bytes,
+                          size_t len) {
+    uint8_t out[KL_STRANGER_MAX];
+    hub->stats.asked_bytes += len;
+    if (len > sizeof out) {
+        hub->stats.malformed++;
+        return;
+    }
+    size_t out_len = bytes[1] >= KL_STRANGER_PING
+                         ? answer_question(hub, bytes, len, out)
+                         : kl_gate_ask(hub->gate, hub->now_us, from, bytes, len, out);
+    hub->stats.answered_bytes += out_len;
+    if (out_len) kl_hub_send_raw(hub, from, out, out_len);
+}
+
 /* --- arriving datagrams --- */
 
 static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *bytes, size_t len,
@@ -28,7 +64,7 @@ static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *byt
         return;
     }
     if (bytes[1] >= KL_HS_INIT) {
-        kl_hub_stranger(hub, from, bytes, len);
+        take_stranger(hub, from, bytes, len);
         return;
     }
     struct kl_hub_session *s = kl_hub_take(hub, from, bytes, len, &o);
@@ -354,38 +390,4 @@ unsigned kl_hub_lingering(const struct kl_hub *hub) {
     for (unsigned n = 0; n < hub->limits.peers; n++)
         count += hub->session[n].state == KL_SESSION_ENDING;
     return count;
-}
-
-/* --- strangers --- */
-
-/* The length of the answer to PING or LIST; 0: none. */
-static size_t answer_question(struct kl_hub *hub, const uint8_t *bytes, size_t len,
-                              uint8_t out[KL_STRANGER_MAX]) {
-    struct kl_question q;
-    struct kl_pong pong = {.version = KL_PROTOCOL_VERSION};
-    const struct kl_hub_handler *h = &hub->handler;
-    if (kl_question_read(&q, bytes, len) != KL_OK) {
-        hub->stats.malformed++;
-        return 0;
-    }
-    if (q.kind == KL_STRANGER_LIST) return h->next_line ? kl_rooms_write(&q, h->next_line, h->ctx, out) : 0;
-    memcpy(pong.echo, q.echo, sizeof pong.echo);
-    pong.insecure_lan = hub->gate->handshake.ciphers & KL_CIPHER_CLEAR;
-    pong.rooms = (uint16_t)(h->rooms ? h->rooms(h->ctx) : 0);
-    pong.clients = (uint16_t)kl_shards_clients(hub->gate->shards);
-    return kl_pong_write(&pong, out);
-}
-
-void kl_hub_stranger(struct kl_hub *hub, const struct kl_address *from, const uint8_t *bytes, size_t len) {
-    uint8_t out[KL_STRANGER_MAX];
-    hub->stats.asked_bytes += len;
-    if (len > sizeof out) {
-        hub->stats.malformed++;
-        return;
-    }
-    size_t out_len = bytes[1] >= KL_STRANGER_PING
-                         ? answer_question(hub, bytes, len, out)
-                         : kl_gate_ask(hub->gate, hub->now_us, from, bytes, len, out);
-    hub->stats.answered_bytes += out_len;
-    if (out_len) kl_hub_send_raw(hub, from, out, out_len);
 }

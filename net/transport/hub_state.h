@@ -110,7 +110,4 @@ ENetPeer *kl_hub_enet_nth(const struct kl_hub *hub, unsigned n);
 /* Disconnects all peers, once and unacknowledged. */
 void kl_hub_enet_hang_up(struct kl_hub *hub, uint32_t data);
 
-/* --- hub.c --- */
-void kl_hub_stranger(struct kl_hub *hub, const struct kl_address *from, const uint8_t *bytes, size_t len);
-
 #endif

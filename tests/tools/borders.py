@@ -127,7 +127,6 @@ PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/session": (f"{PLAIN}|{SODIUM}|utf8proc_decompose|strspn", ["net/session/keys"]),
     # The relay's port without its sockets and ENet. The tables of two are of the heap, for the relay's life.
     "net/transport/gate": (f"{PLAIN}|{SODIUM}|calloc|free", []),
-    "net/transport/half_open": (f"{PLAIN}|{SODIUM}|calloc|free", []),
     "net/transport/path": (f"{PLAIN}|{SODIUM}", []),
     "net/transport/strangers": (PLAIN, []),
 }

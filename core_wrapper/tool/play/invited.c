@@ -17,85 +17,6 @@
 #include "net/session/keys.h"
 #include "net/transport/link.h"
 
-/* --- invitations --- */
-
-/* --- core and game --- */
-
-/* Only by its name: in RetroArch's folder of cores, else in the usual ones. */
-static bool find_core(const char *name, const struct kl_place *place, int places, char core[KLT_PATH]) {
-    char err[2048];
-    return kl_place_core(place, places, name, core) ||
-           tool_find_core(name, core, KLT_PATH, err, sizeof err) == 0;
-}
-
-static bool find_game(const struct kl_url *url, const struct kl_place *place, int places,
-                      char content[KLT_PATH]) {
-    const struct kl_game_wanted wanted = {url->game, url->crc, url->size};
-    char own[KLT_PATH], below[KLT_PATH + 64];
-    bool has_own = tool_own_dir(own, sizeof own) == 0;
-    snprintf(below, sizeof below, "%s/%s", own, kl_place_words.games);
-    return kl_game_search(&wanted, place, places, has_own ? below : NULL, content);
-}
-
-bool kl_invited_find(const struct kl_url *url, char core[KLT_PATH], char content[KLT_PATH], char *missing,
-                     size_t missing_len) {
-    static struct kl_place place[KL_PLACES];
-    char err[2 * KLT_PATH], game[KL_URL_GAME_MAX + 1], sum[40] = "";
-    int places = kl_place_find(place, err, sizeof err);
-    bool has_core = !core || !url->core[0] || find_core(url->core, place, places, core);
-    bool has_game = !content || !url->game[0] || find_game(url, place, places, content);
-    for (int i = 0; i < places; i++)
-        kl_place_free(&place[i]);
-    snprintf(game, sizeof game, "%s", url->game);
-    if (url->size) snprintf(sum, sizeof sum, " (CRC %08x)", (unsigned)url->crc);
-    size_t n = 0;
-    if (!has_core)
-        n = (size_t)snprintf(missing, missing_len, "the core %s is not installed: %s", url->core,
-                             kl_place_words.get_core);
-    if (!has_game && n < missing_len)
-        snprintf(
-            missing + n, missing_len - n,
-            "%sthe game %s%s is in none of RetroArch's playlists and content folders: name it with --content",
-            n ? "; " : "", kl_plain(game), sum);
-    return has_core && has_game;
-}
-
-/* --- the question --- */
-
-static bool is_set_relay(const struct kl_url *url, uint16_t port) {
-    char relay[KLT_RELAY_BYTES], err[2048];
-    if (kl_set_relay(relay, err, sizeof err) != 1) return false;
-    return !strcasecmp(relay, kl_host_port(url->host, port).text) ||
-           (port == KL_DEFAULT_PORT && !strcasecmp(relay, url->host));
-}
-
-static bool is_known(const struct kl_url *url) {
-    char dir[KL_FILE_PATH], err[KL_FILE_PATH + 64];
-    uint16_t port = url->port ? url->port : KL_DEFAULT_PORT;
-    if (is_set_relay(url, port)) return true;
-    return kl_dir_known(KL_DIR_STATE, "keylock", dir, sizeof dir, err, sizeof err) == 0 &&
-           kl_known_has(dir, url->host, port);
-}
-
-bool kl_invited_agreed(const struct kl_url *url) {
-    char room[sizeof url->room], game[sizeof url->game], answer[16] = "";
-    uint16_t port = url->port ? url->port : KL_DEFAULT_PORT;
-    if (is_known(url)) return true;
-    snprintf(room, sizeof room, "%s", url->room);
-    snprintf(game, sizeof game, "%s", url->game);
-    printf("This link leads to a relay that you have not used by its name.\n"
-           "  relay  %s\n"
-           "  room   %s\n"
-           "  game   %s%s%s\n"
-           "Play there? [y/N] ",
-           kl_host_port(url->host, port).text, kl_plain(room), *game ? kl_plain(game) : "-",
-           url->core[0] ? ", core " : "", url->core);
-    fflush(stdout);
-    if (!fgets(answer, sizeof answer, stdin)) answer[0] = 0;
-    answer[strcspn(answer, "\r\n")] = 0;
-    return !strcasecmp(answer, "y") || !strcasecmp(answer, "yes");
-}
-
 /* --- games --- */
 
 #define LIST_MAX (64u << 20) /* bytes of a playlist */
@@ -229,8 +150,11 @@ static bool look_at_place(struct search *s, const struct kl_place *p, bool deep)
            look_at_playlists(s, builtin, deep);
 }
 
-bool kl_game_search(const struct kl_game_wanted *g, const struct kl_place *place, int places, const char *own,
-                    char out[KLT_PATH]) {
+/* True with the path, as RetroArch takes it: of a file, or of a file in a zip, "/games/a.zip#a.nes". A game
+ * with a checksum is found under any name. own: one folder more, or NULL. Takes as long as it takes to read
+ * the files of that very size; looks at 50,000 files at most. */
+static bool search_game(const struct kl_game_wanted *g, const struct kl_place *place, int places,
+                        const char *own, char out[KLT_PATH]) {
     static struct search s;
     bool found = false;
     s = (struct search){.game = g, .out = out, .walk = {.look = look_in_file, .ctx = &s}};
@@ -243,4 +167,83 @@ bool kl_game_search(const struct kl_game_wanted *g, const struct kl_place *place
     if (!found && own) found = kl_walk_folder(&s.walk, own, KLT_WALK_DEEP);
     kl_walk_free(&s.walk);
     return found;
+}
+
+/* --- invitations --- */
+
+/* --- core and game --- */
+
+/* Only by its name: in RetroArch's folder of cores, else in the usual ones. */
+static bool find_core(const char *name, const struct kl_place *place, int places, char core[KLT_PATH]) {
+    char err[2048];
+    return kl_place_core(place, places, name, core) ||
+           tool_find_core(name, core, KLT_PATH, err, sizeof err) == 0;
+}
+
+static bool find_game(const struct kl_url *url, const struct kl_place *place, int places,
+                      char content[KLT_PATH]) {
+    const struct kl_game_wanted wanted = {url->game, url->crc, url->size};
+    char own[KLT_PATH], below[KLT_PATH + 64];
+    bool has_own = tool_own_dir(own, sizeof own) == 0;
+    snprintf(below, sizeof below, "%s/%s", own, kl_place_words.games);
+    return search_game(&wanted, place, places, has_own ? below : NULL, content);
+}
+
+bool kl_invited_find(const struct kl_url *url, char core[KLT_PATH], char content[KLT_PATH], char *missing,
+                     size_t missing_len) {
+    static struct kl_place place[KL_PLACES];
+    char err[2 * KLT_PATH], game[KL_URL_GAME_MAX + 1], sum[40] = "";
+    int places = kl_place_find(place, err, sizeof err);
+    bool has_core = !core || !url->core[0] || find_core(url->core, place, places, core);
+    bool has_game = !content || !url->game[0] || find_game(url, place, places, content);
+    for (int i = 0; i < places; i++)
+        kl_place_free(&place[i]);
+    snprintf(game, sizeof game, "%s", url->game);
+    if (url->size) snprintf(sum, sizeof sum, " (CRC %08x)", (unsigned)url->crc);
+    size_t n = 0;
+    if (!has_core)
+        n = (size_t)snprintf(missing, missing_len, "the core %s is not installed: %s", url->core,
+                             kl_place_words.get_core);
+    if (!has_game && n < missing_len)
+        snprintf(
+            missing + n, missing_len - n,
+            "%sthe game %s%s is in none of RetroArch's playlists and content folders: name it with --content",
+            n ? "; " : "", kl_plain(game), sum);
+    return has_core && has_game;
+}
+
+/* --- the question --- */
+
+static bool is_set_relay(const struct kl_url *url, uint16_t port) {
+    char relay[KLT_RELAY_BYTES], err[2048];
+    if (kl_set_relay(relay, err, sizeof err) != 1) return false;
+    return !strcasecmp(relay, kl_host_port(url->host, port).text) ||
+           (port == KL_DEFAULT_PORT && !strcasecmp(relay, url->host));
+}
+
+static bool is_known(const struct kl_url *url) {
+    char dir[KL_FILE_PATH], err[KL_FILE_PATH + 64];
+    uint16_t port = url->port ? url->port : KL_DEFAULT_PORT;
+    if (is_set_relay(url, port)) return true;
+    return kl_dir_known(KL_DIR_STATE, "keylock", dir, sizeof dir, err, sizeof err) == 0 &&
+           kl_known_has(dir, url->host, port);
+}
+
+bool kl_invited_agreed(const struct kl_url *url) {
+    char room[sizeof url->room], game[sizeof url->game], answer[16] = "";
+    uint16_t port = url->port ? url->port : KL_DEFAULT_PORT;
+    if (is_known(url)) return true;
+    snprintf(room, sizeof room, "%s", url->room);
+    snprintf(game, sizeof game, "%s", url->game);
+    printf("This link leads to a relay that you have not used by its name.\n"
+           "  relay  %s\n"
+           "  room   %s\n"
+           "  game   %s%s%s\n"
+           "Play there? [y/N] ",
+           kl_host_port(url->host, port).text, kl_plain(room), *game ? kl_plain(game) : "-",
+           url->core[0] ? ", core " : "", url->core);
+    fflush(stdout);
+    if (!fgets(answer, sizeof answer, stdin)) answer[0] = 0;
+    answer[strcspn(answer, "\r\n")] = 0;
+    return !strcasecmp(answer, "y") || !strcasecmp(answer, "yes");
 }

@@ -17,12 +17,6 @@ struct kl_game_wanted {
     uint64_t size;    /* their number; 0: the game goes by its name (a set of an arcade core) */
 };
 
-/* True with the path, as RetroArch takes it: of a file, or of a file in a zip, "/games/a.zip#a.nes". A game
- * with a checksum is found under any name. own: one folder more, or NULL. Takes as long as it takes to read
- * the files of that very size; looks at 50,000 files at most. */
-bool kl_game_search(const struct kl_game_wanted *g, const struct kl_place *place, int places, const char *own,
-                    char out[KLT_PATH]);
-
 /* Finds the link's core and game; each buffer is NULL if the player has named that one. True; or false with
  * one line in missing, with the remedy. */
 bool kl_invited_find(const struct kl_url *url, char core[KLT_PATH], char content[KLT_PATH], char *missing,

@@ -102,7 +102,8 @@ static bool is_on(const struct kl_place *p, const char *key) {
     return kl_settings_get(&p->values, key, value, sizeof value) && !strcmp(value, "true");
 }
 
-int kl_place_read(struct kl_place *p, char *err, size_t err_len) {
+/* Reads the settings again, after a change. */
+static int read_place(struct kl_place *p, char *err, size_t err_len) {
     kl_settings_free(&p->values);
     if (kl_settings_read(&p->values, p->config, err, err_len) != 0) return -1;
     if (!p->values.there && *p->skeleton) {
@@ -174,7 +175,7 @@ bool kl_place_look_at_steam(struct kl_place *p, const char *steam) {
 int kl_place_find(struct kl_place out[KL_PLACES], char *err, size_t err_len) {
     int n = kl_place_look(out);
     for (int i = 0; i < n; i++)
-        if (kl_place_read(&out[i], err, err_len) != 0) {
+        if (read_place(&out[i], err, err_len) != 0) {
             for (int k = 0; k < i; k++)
                 kl_place_free(&out[k]);
             return -1;
@@ -186,7 +187,7 @@ int kl_place_at(struct kl_place *out, const char *folder, char *err, size_t err_
     char real[KLT_PATH];
     memset(out, 0, sizeof *out);
     if (!kl_file_real(folder, real, sizeof real) || !kl_place_look_at(out, real)) return 0;
-    return kl_place_read(out, err, err_len) == 0 ? 1 : -1;
+    return read_place(out, err, err_len) == 0 ? 1 : -1;
 }
 
 bool kl_place_core(const struct kl_place *place, int places, const char *name, char out[KLT_PATH]) {
@@ -218,7 +219,7 @@ int kl_place_set(struct kl_place *p, const char *key, const char *value, char *e
         return -1;
     }
     if (kl_settings_write(&p->values, p->config, err, err_len) != 0) return -1;
-    return kl_place_read(p, err, err_len);
+    return read_place(p, err, err_len);
 }
 
 bool kl_place_running(void) {

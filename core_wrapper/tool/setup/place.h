@@ -70,8 +70,6 @@ int kl_place_find(struct kl_place out[KL_PLACES], char *err, size_t err_len);
  * line in err. */
 int kl_place_at(struct kl_place *out, const char *folder, char *err, size_t err_len);
 void kl_place_free(struct kl_place *p);
-/* Reads the settings again, after a change. */
-int kl_place_read(struct kl_place *p, char *err, size_t err_len);
 
 /* Sets one key of its settings. Missing settings begin as the skeleton. */
 int kl_place_set(struct kl_place *p, const char *key, const char *value, char *err, size_t err_len);

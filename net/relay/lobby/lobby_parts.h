@@ -263,11 +263,6 @@ void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* Sends as much of the history as may go now, and makes a new ticket where one is due. */
 void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
 
-/* --- lobby_play.c: ties --- */
-
-/* Once per KL_CHORES_US: asks the verifier beside the relay about a tie, and hands its answer on. */
-void kl_lobby_tie_chores(struct kl_lobby_room *r, uint64_t now_us);
-
 /* --- lobby_command.c --- */
 /* The host alone may change policy, seats, the door and the host; all members may give the other commands. A
  * forbidden command is ignored, and the member is told. */

@@ -548,10 +548,6 @@ bool kl_lobby_past_digest(const struct kl_lobby_room *r, uint32_t intervals, str
 struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const struct kl_return *b);
 
 /* --- lobby_past.c: packed blocks --- */
-/* Packs the block before the newest one, which has just begun. Without memory it stays as it is. */
-void kl_lobby_past_pack(struct kl_lobby_room *r);
-/* The pieces of a packed block, good until the next call: kl_history.unpack. */
-const uint8_t *kl_lobby_past_unpack(void *lobby, const struct kl_history_block *b);
 /* Frees a block that has left the history. */
 void kl_lobby_past_free_block(struct kl_lobby_room *r, struct kl_history_block *b);
 uint64_t kl_lobby_past_block_bytes(const struct kl_history_block *b);
