@@ -12,7 +12,6 @@
 #define KL_VOICE_WIRE     (KL_VOICE_BYTES + KL_VOICE_SEAL)
 #define KL_VOICE_DATAGRAM (4 + KL_VOICE_WIRE) /* bytes of a body */
 #define KL_VOICE_ID       16                  /* random bytes of a speaker */
-#define KL_VOICE_UNIT_MS  20
 
 enum {
     KL_VOICE_LAST = 1, /* the last packet of a spurt of talk */

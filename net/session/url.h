@@ -19,7 +19,6 @@
     (KL_NAME_MAX - 1)      /* bytes of 1 to KL_NAME_CHARS characters, none of them a control character */
 #define KL_URL_CORE_MAX 63 /* bytes: small letters, digits, '_' */
 #define KL_URL_GAME_MAX 63 /* bytes of UTF-8 without control characters and slashes */
-#define KL_URL_SIZE_MAX 9999999999
 #define KL_URL_MAX                                                                                           \
     (10 + KL_URL_HOST_MAX + 6 + 1 + 3 * KL_URL_ROOM_MAX + 6 + KL_URL_CORE_MAX + 6 + 3 * KL_URL_GAME_MAX +    \
      13 + 16 + 1 + KL_FINGERPRINT_CHARS)
