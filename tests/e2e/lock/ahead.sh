@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # lock/ahead.sh - one player shows frames ahead of the lock, the other does not, over 50 ms RTT: equal hashes, a press that shows
 # at once, pictures that are the true core's where the guess was right, and commands that the shown core follows at once.
-# runs: alone, test, 150 s
+# runs: alone, all, 150 s
+# instead: `test_ahead`; `rooms` and `sim`, players ahead over bad links; every match of `make test`, which runs ahead by itself
 # limit: 400
 . "$(dirname "$0")/../lib.sh"
 

@@ -3,7 +3,7 @@
 # relay's news, fewer pictures are wrong, and all else is equal; without a way through, or without trust, it is as it was. False
 # samples of a player are put aside, and junk on the way changes nothing.
 # runs: alone, all, 75 s
-# instead: `lock/ahead`; `test_direct`, the straight samples
+# instead: `test_direct`, the straight samples; `sim`
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
