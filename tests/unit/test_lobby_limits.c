@@ -135,24 +135,6 @@ TEST_WITH(pauses_stay_with_the_address, set_up, tear_down) {
     expect_notice(11, "you have paused too often");
 }
 
-/* Nor does a new key give a new bucket. */
-TEST_WITH(all_limits_stay_with_the_player, set_up, tear_down) {
-    start_room(KL_POLICY_BOUNDED);
-    play(2 * SECOND);
-    struct kl_lobby_spent *spent = &the_room()->member[1]->v.spent, before;
-    for (unsigned i = 0; i < KL_SPENDS_COUNT; i++)
-        while (kl_bucket_take(&spent->of[i], 6, now_us)) {
-        }
-    before = *spent;
-    bye(player[1].peer);
-    vanish(1);
-    play(2 * SECOND);
-    hello(8, "room", 1, PLAYERS, "x");
-    unsigned again = heard(8, KL_MSG_WELCOME)->welcome.client;
-    for (unsigned i = 0; i < KL_SPENDS_COUNT; i++)
-        assert_true(the_room()->member[again]->v.spent.of[i].level == before.of[i].level);
-}
-
 static void pause_by(unsigned i) {
     order(player[i].peer, KL_COMMAND_PAUSE, 1);
     play(SECOND / 2);

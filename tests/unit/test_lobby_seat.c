@@ -292,6 +292,22 @@ TEST_WITH(a_client_that_left_does_not_come_back, set_up, tear_down) {
     expect_refusal(11, KL_REFUSE_SEAT, "no seat");
 }
 
+/* Whoever leaves and comes again has used up what it had used up: no limit begins anew. */
+TEST_WITH(limits_stay_with_the_player, set_up, tear_down) {
+    start_game(2);
+    struct kl_lobby_spent before = the_room()->member[1]->v.spent;
+    for (unsigned i = 0; i < KL_SPENDS_COUNT; i++)
+        while (kl_bucket_take(&before.of[i], 6, now_us)) {
+        }
+    the_room()->member[1]->v.spent = before;
+    bye(1);
+    pass(2 * SECOND);
+    hello(8, "room", 1, 2, "x");
+    unsigned again = heard(8, KL_MSG_WELCOME)->welcome.client;
+    for (unsigned i = 0; i < KL_SPENDS_COUNT; i++)
+        assert_true(the_room()->member[again]->v.spent.of[i].level == before.of[i].level);
+}
+
 TEST_WITH(a_room_that_nobody_comes_back_to_ends, set_up, tear_down) {
     start_game(2);
     lose(0);
