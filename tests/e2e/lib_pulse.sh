@@ -3,6 +3,10 @@
 speech=tests/e2e/voice/speech.py
 export PULSE_SERVER=unix:$tmp/pulse.socket XDG_RUNTIME_DIR=$tmp PULSE_COOKIE=$tmp/cookie
 
+needs_pulse() { # SCENARIO
+    type pulseaudio pactl pacat parec >/dev/null 2>&1 || { skip "$1: pulseaudio and pulseaudio-utils are not installed"; finish; }
+}
+
 # start_pulse NAME: the default loudspeaker is heard at out.monitor; the default microphone hears the sink mic.
 start_pulse() {
     rm -f "$tmp/pulse.socket" "$tmp/pulse/pid"

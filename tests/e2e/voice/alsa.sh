@@ -7,9 +7,9 @@
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
 needs_library libopus.so.0 libasound.so.2
-command -v pulseaudio parec >/dev/null || { skip "alsa: pulseaudio and pulseaudio-utils are not installed"; finish; }
 compgen -G '/usr/lib/*/alsa-lib/libasound_module_pcm_pulse.so' >/dev/null || { skip "alsa: libasound2-plugins is not installed"; finish; }
 . tests/e2e/lib_pulse.sh
+needs_pulse alsa
 start_relay
 python3 $speech make "$tmp/says.wav" 40 1
 start_pulse server

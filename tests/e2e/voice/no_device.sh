@@ -7,8 +7,8 @@
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
 needs_library libopus.so.0 libpulse.so.0
-command -v pulseaudio parec >/dev/null || { skip "no_device: pulseaudio and pulseaudio-utils are not installed"; finish; }
 . tests/e2e/lib_pulse.sh
+needs_pulse no_device
 start_relay
 python3 $speech make "$tmp/ann-says.wav" 40 1
 echo 'pcm.!default { type hw card 99 }' >"$tmp/alsa.conf"

@@ -6,8 +6,8 @@
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
 needs_library libopus.so.0 libpulse.so.0
-command -v pulseaudio parec >/dev/null || { skip "pulse: pulseaudio and pulseaudio-utils are not installed"; finish; }
 . tests/e2e/lib_pulse.sh
+needs_pulse pulse
 start_relay
 python3 $speech make "$tmp/ann-says.wav" 40 1
 
