@@ -207,6 +207,17 @@ TEST(frames_are_repeated_until_acknowledged) {
     assert_true(u.first == 4 && u.count == 0 && u.has_echo && u.hold_us == 24000);
 }
 
+TEST(a_client_in_debt_gets_no_frame_again) {
+    begin_three(true, 4);
+    sent(0, 1000);
+    r.client[0].debt = 16383;
+    struct kl_update u = sent(0, 26000);
+    assert_true(u.first == 0 && u.count == 4);
+    r.client[0].debt = 16384; /* bytes ahead of its CTRLs */
+    u = sent(0, 51000);
+    assert_true(u.first == 4 && u.count == 0);
+}
+
 TEST(a_closed_frame_goes_out_at_once) {
     begin_three(true, 4);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)

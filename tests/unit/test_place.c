@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core_wrapper/tool/play/invited.h"
 #include "core_wrapper/tool/setup/place.h"
 #include "net/platform/dir.h"
 #include "net/platform/process.h"
@@ -21,12 +22,15 @@ static const char *at(const char *name) {
     return out;
 }
 
-static void put(const char *name, const char *text) {
+static void put_bytes(const char *name, const void *bytes, size_t len) {
     char folder[512];
     snprintf(folder, sizeof folder, "%s", at(name));
     *strrchr(folder, '/') = 0;
     assert_int_equal(kl_dir_make(folder, false, err, sizeof err), 0);
-    assert_int_equal(kl_file_write_whole(at(name), text, strlen(text), KL_FILE_PROGRAM, err, sizeof err), 0);
+    assert_int_equal(kl_file_write_whole(at(name), bytes, len, KL_FILE_PROGRAM, err, sizeof err), 0);
+}
+static void put(const char *name, const char *text) {
+    put_bytes(name, text, strlen(text));
 }
 
 /* No folder of the user that runs the test counts. */
@@ -182,3 +186,32 @@ TEST_WITH(the_usual_ones, make_home, remove_home) {
     free_all(3);
 }
 #endif
+
+/* The zip has one member, whose name of so many bytes ends with the file, or lacks bytes there. */
+TEST_WITH(the_game_of_an_invitation_is_found_in_a_zip, make_home, remove_home) {
+    static const struct {
+        uint16_t name;
+        uint8_t lacking;
+        bool found;
+    } row[] = {{9, 0, true}, {9, 1, false}, {1023, 0, true}, {1024, 0, false}};
+    const struct kl_url url = {.game = "g", .crc = 0x01020304, .size = 7};
+#ifdef _WIN32
+    put("roaming/RetroArch/retroarch.cfg", "rgui_browser_directory = \"~/games\"\n");
+#else
+    put(".config/retroarch/retroarch.cfg", "rgui_browser_directory = \"~/games\"\n");
+#endif
+    for (unsigned i = 0; i < COUNT(row); i++) {
+        uint8_t zip[22 + 46 + 1024] = "PK\5\6", *member = zip + 22;
+        char found[KLT_PATH], missing[2 * KLT_PATH];
+        zip[16] = 22; /* the list begins behind the record of its end */
+        memcpy(member, "PK\1\2", 4);
+        memcpy(member + 16, "\4\3\2\1\0\0\0\0\7", 9);
+        member[28] = (uint8_t)row[i].name;
+        member[29] = (uint8_t)(row[i].name >> 8);
+        memset(member + 46, 'n', row[i].name);
+        put_bytes("games/a.zip", zip, 22u + 46 + row[i].name - row[i].lacking);
+        if (kl_invited_find(&url, NULL, found, missing, sizeof missing) != row[i].found)
+            fail_msg("row %u", i);
+        if (row[i].found) assert_int_equal(strlen(strrchr(found, '#')), 1 + row[i].name);
+    }
+}
