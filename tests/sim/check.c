@@ -2,7 +2,6 @@
 
 #include "net/engine/lock_relay_return.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,14 +86,6 @@ static bool check_pad(struct truth *t, const struct kl_frame *f, unsigned pad, c
     return !fault || broken(t, f, "pad=%u samples=%u..%u: %s", pad, range[0], range[1] - 1, fault);
 }
 
-static void note_wait(struct truth *t, const struct kl_frame *f, uint64_t relay_us, uint64_t now_us) {
-    const struct ref_relay *ref = &t->ref;
-    double line = ref->schedule.t0_us + f->number * ref->schedule.period_us;
-    double since = line > (double)ref->last_close_us ? line : (double)ref->last_close_us;
-    double waited = fmin((double)relay_us - since, (double)(now_us - t->still_us));
-    if (waited > (double)t->longest_wait_us) t->longest_wait_us = (uint64_t)waited;
-}
-
 static void keep_print(struct truth *t, const struct kl_frame *f) {
     if (f->number >= t->prints) {
         t->prints = t->prints ? 2 * t->prints : 4096;
@@ -121,8 +112,6 @@ static bool check_keys(struct truth *t, const struct kl_frame *f) {
         static const bool none[KL_KEY_CODES];
         const struct ref_keys *k = &t->seat[pad].keys;
         const bool *held = t->keyboard.held[ref->plays[pad]], made = ref->made >> pad & 1;
-        t->keys_held += memcmp(held, none, sizeof none) != 0;
-        t->keys_waited += k->count > 0;
         if (made && (k->count > 0 || k->all_up)) continue; /* more is to come */
         if (memcmp(held, made ? k->said : none, sizeof none) != 0)
             return broken(t, f, "pad=%u holds other keys than its player", pad);
@@ -130,13 +119,12 @@ static bool check_keys(struct truth *t, const struct kl_frame *f) {
     return true;
 }
 
-static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_us, uint64_t now_us) {
+static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_us) {
     struct ref_relay *ref = &t->ref;
     struct kl_frame expected;
     uint32_t range[KL_MAX_SEATS][2];
     if (!ref_room_can_close(ref, relay_us + (uint64_t)t->moved_us)) /* by the line that it had */
         return broken(t, f, "closed too early; pads %02x are missing", ref_room_missing(ref));
-    if (f->number > 0) note_wait(t, f, relay_us, now_us);
     ref_room_close(ref, &expected, range, relay_us);
     uint32_t *last = t->last_sample[f->number % REF_RING];
     for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++)
@@ -148,7 +136,6 @@ static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_
         if (!check_input(t, f, seat, &expected.in[seat])) return false;
     if (!check_keys(t, f)) return false;
     t->frame[f->number % REF_RING] = *f;
-    t->closed_us[f->number % REF_RING] = now_us;
     keep_print(t, f);
     t->next++;
     return true;
@@ -230,7 +217,7 @@ bool truth_after(struct truth *t, struct kl_lock_relay *room, uint64_t relay_us,
     look_at(t, room);
     while (!t->error[0] && !ref->error[0] && kl_lock_take(room, &f)) {
         if (ref_room_wants_interval(ref)) lay_out(t, room, f.spacing, now_us);
-        if (!close_one(t, &f, relay_us, now_us)) return false;
+        if (!close_one(t, &f, relay_us)) return false;
     }
     if (ref_room_wants_interval(ref) && room->now.first == t->next)
         lay_out(t, room, room->now.length, now_us);

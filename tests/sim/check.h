@@ -12,14 +12,11 @@ struct truth {
     struct ref_relay ref;
     uint32_t next; /* frames below have closed */
     struct kl_frame frame[REF_RING];
-    uint64_t closed_us[REF_RING];
-    struct ref_keyboard keyboard;    /* after the newest */
-    uint64_t keys_held, keys_waited; /* frames after which a seat held a key; after which one waited */
+    struct ref_keyboard keyboard; /* after the newest */
     uint32_t last_sample[REF_RING]
                         [KL_MAX_SEATS]; /* by pad: the newest sample each was made from; UINT32_MAX: none */
     struct kl_commands commands[REF_RING]; /* by keyframe; count 0: none */
     uint64_t still_us;                     /* when the room last held still: paused, or all absent */
-    uint64_t longest_wait_us;              /* from a frame's line (or the last close) to its close */
     double slipped_us;                     /* by which the schedule has moved since the start */
     double moved_us; /* by which it has moved in this event, by frames that closed late in it */
     uint32_t marks, changes, changes_settled;

@@ -98,7 +98,6 @@ static void send_piece(struct world *w, unsigned i, uint32_t from) {
     uint64_t at = arrival_us(w, c, &c->down);
     if (at <= c->bulk_us) at = c->bulk_us + 1;
     c->bulk_us = at;
-    w->pieces_sent++;
     world_log(w, "event=history client=%u first=%u end=%u bytes=%zu", i, from, end, len);
     events_push(
         w, (struct event){
@@ -246,7 +245,6 @@ static void returned(struct world *w, unsigned i, uint32_t session_number) {
     c->down_counter = 0;
     memset(&c->up_window, 0, sizeof c->up_window);
     c->leaving_session = false;
-    w->brought_back++;
     excuse(w, c, comeback_excuse_us(w, i, w->truth.next - c->lock.stats.next_run));
     drive_collect(w);
     drive_send_relay(w);
@@ -365,13 +363,11 @@ void comeback_happen(struct world *w, const struct happening *h) {
     push(w, EVENT_CUT, h->client, w->now_us + h->notice_us, c->bound);
     excuse(w, c, until + h->session_us + SLACK_US);
     if (h->kind == HAPPEN_CUT) {
-        w->cuts++;
         if (until > c->up.down_until_us) c->up.down_until_us = until;
         if (until > c->down.down_until_us) c->down.down_until_us = until;
         push(w, EVENT_SESSION, h->client, until + h->session_us, 0);
         return;
     }
-    w->kills++;
     c->dead = c->fresh = true;
     c->session++; /* nobody listens to the old one */
     drop_pieces(w, c);

@@ -270,7 +270,6 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
             world_fail(w, "a command of kind %u is refused though only %u wait", c->kind, from->queued);
     }
     world_log(w, "event=order client=%u kind=%u bytes=%u result=%d", client, c->kind, c->len, result);
-    *(result == KL_OK ? &w->orders_taken : &w->orders_refused) += 1;
     if (result != KL_OK && result != KL_E_FULL)
         world_fail(w, "a command of client=%u is refused: %d", client, result);
     drive_collect(w);
@@ -390,7 +389,6 @@ static bool take(struct world *w, unsigned client) {
     const struct kl_commands *commands = kl_client_commands(&c->lock, f.number);
     if (!w->failed && !truth_same(&w->truth, &f, commands))
         world_fail(w, "client=%u %s", client, w->truth.error);
-    if ((f.flags & KL_FRAME_COMMANDS) && commands) w->orders_run += commands->count;
     if (w->failed) return false;
     uint64_t lead = c->lock.stats.lead_sum - lead_before;
     if (f.number + REF_RING / 2 > w->truth.next && lead != lead_of(w, f.number))

@@ -45,14 +45,9 @@ static const char usage[] =
     "options\n"
     "                                      above as well; the average over N (1) rooms a link, of the seeds "
     "from F (1) on\n"
-    "sim --step [--seeds N] [--first F] | --pace | --hang S | --menu S | --hour | --unequal | --slow | "
-    "--hitch | --coarse | --liar | "
-    "--lie NAME=VALUE,... | --search N [--first S] | "
-    "--return   "
-    "directed "
-    "trials: trial.h "
-    "says what "
-    "each measures\n"
+    "sim --step [--seeds N] [--first F] | --pace | --hour | --unequal | --hitch | --coarse | --liar |\n"
+    "    --lie NAME=VALUE,... | --search N [--first S]\n"
+    "                                      directed trials: trial.h says what each measures\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
 static bool economy; /* all rooms are economy rooms; else the same */
@@ -202,12 +197,8 @@ enum {
     OPT_ECONOMY,
     OPT_STEP,
     OPT_PACE,
-    OPT_HANG,
-    OPT_MENU,
     OPT_HOUR,
     OPT_UNEQUAL,
-    OPT_RETURN,
-    OPT_SLOW,
     OPT_HITCH,
     OPT_COARSE,
     OPT_LIAR,
@@ -216,17 +207,19 @@ enum {
     OPT_KEPT,
     OPT_HELP
 };
-static const struct option options[] = {
-    {"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},     {"jobs", 1, 0, OPT_JOBS},
-    {"seed", 1, 0, OPT_SEED},       {"cell", 1, 0, OPT_CELL},       {"table", 0, 0, OPT_TABLE},
-    {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},           {"fps", 1, 0, OPT_FPS},
-    {"off", 0, 0, OPT_OFF},         {"log", 0, 0, OPT_LOG},         {"policy", 1, 0, OPT_POLICY},
-    {"half-steps", 0, 0, OPT_HALF}, {"economy", 0, 0, OPT_ECONOMY}, {"step", 0, 0, OPT_STEP},
-    {"pace", 0, 0, OPT_PACE},       {"hang", 1, 0, OPT_HANG},       {"menu", 1, 0, OPT_MENU},
-    {"hour", 0, 0, OPT_HOUR},       {"unequal", 0, 0, OPT_UNEQUAL}, {"return", 0, 0, OPT_RETURN},
-    {"slow", 0, 0, OPT_SLOW},       {"hitch", 0, 0, OPT_HITCH},     {"coarse", 0, 0, OPT_COARSE},
-    {"liar", 0, 0, OPT_LIAR},       {"lie", 1, 0, OPT_LIE},         {"search", 1, 0, OPT_SEARCH},
-    {"kept", 1, 0, OPT_KEPT},       {"help", 0, 0, OPT_HELP},       {0}};
+static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},
+                                        {"jobs", 1, 0, OPT_JOBS},       {"seed", 1, 0, OPT_SEED},
+                                        {"cell", 1, 0, OPT_CELL},       {"table", 0, 0, OPT_TABLE},
+                                        {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},
+                                        {"fps", 1, 0, OPT_FPS},         {"off", 0, 0, OPT_OFF},
+                                        {"log", 0, 0, OPT_LOG},         {"policy", 1, 0, OPT_POLICY},
+                                        {"half-steps", 0, 0, OPT_HALF}, {"economy", 0, 0, OPT_ECONOMY},
+                                        {"step", 0, 0, OPT_STEP},       {"pace", 0, 0, OPT_PACE},
+                                        {"hour", 0, 0, OPT_HOUR},       {"unequal", 0, 0, OPT_UNEQUAL},
+                                        {"hitch", 0, 0, OPT_HITCH},     {"coarse", 0, 0, OPT_COARSE},
+                                        {"liar", 0, 0, OPT_LIAR},       {"lie", 1, 0, OPT_LIE},
+                                        {"search", 1, 0, OPT_SEARCH},   {"kept", 1, 0, OPT_KEPT},
+                                        {"help", 0, 0, OPT_HELP},       {0}};
 
 struct request {
     uint64_t seeds, first, seed;
@@ -235,7 +228,6 @@ struct request {
     unsigned jobs;
     bool one, table, cell_asked, log;
     int trial; /* its option; 0: none */
-    double hang_s;
     struct cell cell;
 };
 
@@ -243,16 +235,12 @@ static int run_trial(const struct request *q) {
     switch (q->trial) {
     case OPT_STEP: return trial_step(&q->cell, q->first, q->seeds ? q->seeds : 10);
     case OPT_PACE: return trial_pace(&q->cell);
-    case OPT_HANG: return trial_hang(&q->cell, q->hang_s);
-    case OPT_MENU: return trial_menu(&q->cell, q->hang_s);
-    case OPT_SLOW: return trial_slow(&q->cell);
     case OPT_HITCH: return trial_hitch(&q->cell);
     case OPT_COARSE: return trial_coarse(&q->cell);
     case OPT_LIAR: return trial_liar(&q->cell, NULL);
     case OPT_LIE: return trial_liar(&q->cell, q->lie);
     case OPT_SEARCH: return trial_search(&q->cell, q->first, q->seeds);
     case OPT_HOUR: return trial_hour(&q->cell, q->first);
-    case OPT_RETURN: return trial_return(&q->cell);
     default: return trial_unequal(&q->cell);
     }
 }
@@ -286,13 +274,9 @@ static int read_options(struct request *q, int argc, char **argv) {
             break;
         case OPT_HALF: q->cell.half_steps = true; break;
         case OPT_ECONOMY: q->cell.economy = economy = true; break;
-        case OPT_MENU:
-        case OPT_HANG: q->hang_s = strtod(optarg, NULL); /* fall through */
         case OPT_STEP:
         case OPT_PACE:
         case OPT_HOUR:
-        case OPT_RETURN:
-        case OPT_SLOW:
         case OPT_HITCH:
         case OPT_COARSE:
         case OPT_LIAR:

@@ -47,7 +47,7 @@ void ref_room_slipped(struct ref_relay *r, double us) {
     r->waited_for = 0;
 }
 
-void ref_pace_paid(struct ref_client *c) {
+static void paid(struct ref_client *c) {
     if (c->cost_us > LEAST_US / 2) c->cost_us = LEAST_US / 2;
 }
 
@@ -78,7 +78,7 @@ uint8_t ref_pace_out(struct ref_relay *r, uint64_t now_us) {
         c->barred_us = now_us + (UINT64_C(1000000) << c->pauses);
         c->pauses += c->pauses < 6;
         out |= c->pads;
-        ref_pace_paid(c);
+        paid(c);
         ref_make_absent(c); /* at once: the next one judged must not lean on him */
     }
     return out;

@@ -9,7 +9,6 @@
 void ref_pace_charge(struct ref_relay *r, uint64_t now_us);
 /* Pads of those who ran over, each of whom pauses. */
 uint8_t ref_pace_out(struct ref_relay *r, uint64_t now_us);
-void ref_pace_paid(struct ref_client *c);
 void ref_pace_forget(struct ref_client *c);
 bool ref_pace_barred(const struct ref_relay *r, const struct ref_client *c, uint64_t now_us);
 

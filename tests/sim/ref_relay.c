@@ -42,7 +42,7 @@ uint8_t ref_room_pads(const struct ref_relay *r) {
     return pads;
 }
 
-uint8_t ref_room_seats(const struct ref_relay *r, uint8_t pads) {
+static uint8_t seats_of(const struct ref_relay *r, uint8_t pads) {
     uint8_t seats = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (pads >> s & 1) seats |= (uint8_t)(1u << r->plays[s]);
@@ -170,7 +170,6 @@ void ref_room_order(struct ref_relay *r, unsigned client, const struct kl_comman
         return;
     }
     from->queue[from->queued++] = *c;
-    from->ordered++;
 }
 
 void ref_room_resume(struct ref_relay *r, uint64_t now_us) {
@@ -223,7 +222,6 @@ static int take_head(struct ref_relay *r, const struct kl_command *c) {
     struct ref_client *from = giver(r, who);
     if (from->queued == 0 || !same_command(c, &from->queue[0])) return -1;
     memmove(from->queue, from->queue + 1, --from->queued * sizeof *c);
-    from->executed++;
     return (int)who;
 }
 
@@ -507,7 +505,7 @@ void ref_room_close(struct ref_relay *r, struct kl_frame *out, uint32_t range[KL
     out->number = r->next;
     out->keyframe = now->at.first;
     out->spacing = (uint16_t)now->at.length;
-    out->active = ref_room_seats(r, now->active);
+    out->active = seats_of(r, now->active);
     bool key = r->next == now->at.first;
     out->flags = (uint8_t)(now->by_clock ? KL_FRAME_BY_CLOCK : 0);
     if (key) out->flags |= (uint8_t)(KL_FRAME_KEY | (now->hash ? KL_FRAME_HASH : 0));

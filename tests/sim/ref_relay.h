@@ -35,8 +35,7 @@ struct ref_client {
     bool moved;            /* not all samples below are played: the policy has changed */
     unsigned queued;
     struct kl_command queue[KL_COMMANDS_MAX];
-    uint64_t ordered, executed;
-    uint64_t absences, lost_presses;
+    uint64_t absences;
     uint32_t cost_us; /* its delay of the room, less the drained part (ref_pace.h) */
     unsigned pauses;
     uint64_t barred_us; /* it stays out until then */
@@ -125,7 +124,6 @@ bool ref_room_can_close(const struct ref_relay *r, uint64_t now_us);
 uint8_t ref_room_missing(const struct ref_relay *r); /* pads that the next frame waits for */
 bool ref_room_holds_still(const struct ref_relay *r, uint64_t now_us); /* paused, all absent, or held */
 uint64_t ref_room_due(const struct ref_relay *r, uint64_t now_us);     /* when time alone changes something */
-uint8_t ref_room_seats(const struct ref_relay *r, uint8_t pads);
-uint8_t ref_room_pads(const struct ref_relay *r); /* with an owner */
+uint8_t ref_room_pads(const struct ref_relay *r);                      /* with an owner */
 
 #endif

@@ -103,11 +103,6 @@ bool ref_input_equal(const struct kl_input *a, const struct kl_input *b) {
     return !ref_input_differs(a, b, NULL);
 }
 
-bool ref_input_neutral(const struct kl_input *a) {
-    static const struct kl_input neutral;
-    return ref_input_equal(a, &neutral);
-}
-
 uint64_t ref_buttons(const struct kl_input *in) {
     uint64_t touch = 0;
     for (unsigned i = 0; i < KL_TOUCHES; i++)

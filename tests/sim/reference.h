@@ -48,7 +48,6 @@ struct ref_difference {
 /* True where they differ; d, where not NULL, then says in which field. */
 bool ref_input_differs(const struct kl_input *is, const struct kl_input *expected, struct ref_difference *d);
 bool ref_input_equal(const struct kl_input *a, const struct kl_input *b);
-bool ref_input_neutral(const struct kl_input *a);
 
 /* The three about presses and the sum of motion, looked at one by one: NULL, or what is broken. To be called
  * for each frame in order; `shown` is what the engine gave. */

@@ -17,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/sim/trial_tools.h"
-
 #define PLAYERS   3
 #define TICK_US   15625
 #define COARSE_S  60.0

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/sim/trial_tools.h"
-
 #define PLAYERS    2
 #define HITCH_AT_S 40
 #define WATCHED_S  35 /* after the last hitch */

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "net/engine/lock_relay.h"
-#include "tests/sim/trial_tools.h"
 
 #define SETTLED_S   30
 #define PACE_S      630

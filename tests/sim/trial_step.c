@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/sim/trial_tools.h"
-
 #define WORSE_S    60.0
 #define BETTER_S   100.0
 #define STEP_END_S 165.0

@@ -117,7 +117,7 @@ struct world {
     struct kl_history *history;
     bool relay_down;
     uint64_t relay_frozen_until_us;
-    uint64_t cuts, kills, reopened, joined, pieces_sent, brought_back;
+    uint64_t reopened, joined;
     struct rng rng;
     FILE *log; /* NULL: quiet */
     /* NULL, or called after each turn of a client. */
@@ -126,7 +126,6 @@ struct world {
     bool failed;
     char error[320];
     uint64_t frames_run, datagrams, largest;
-    uint64_t absences, orders_taken, orders_refused, orders_run;
     bool pacing; /* nothing has happened for so long that the pace counts: since then, from that frame
                     (come_due()) */
     uint64_t paced_at_us;
