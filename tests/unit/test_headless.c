@@ -1,5 +1,5 @@
 /* The headless runner: content comes to a core as it says, and the core's words are written in one form. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,23 +8,14 @@
 
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/tool/headless/headless.h"
-#include "net/platform/dir.h"
-#include "net/platform/file.h"
 
-static char dir[128], file[160];
+static char file[400];
 
 static int make_file(void **state) {
-    (void)state;
-    char err[300];
-    if (kl_dir_make_temporary(dir, sizeof dir, "test-headless", err, sizeof err) != 0) return -1;
-    snprintf(file, sizeof file, "%s/ten", dir);
-    FILE *f = fopen(file, "wb");
-    return f && fputs("0123456789", f) >= 0 && fclose(f) == 0 ? 0 : -1;
-}
-static int remove_file(void **state) {
-    (void)state;
-    kl_dir_remove_tree(dir);
-    return kl_dir_exists(dir);
+    int failed = make_folder(state);
+    put("ten", "0123456789");
+    snprintf(file, sizeof file, "%s", at("ten"));
+    return failed;
 }
 
 /* --- content --- */
@@ -46,7 +37,7 @@ static void end(struct kl_headless *h) {
 }
 
 static void read_content(struct kl_headless *h, const char *ending, bool need_fullpath) {
-    char err[KLT_ERR] = "", other[200];
+    char other[400];
     snprintf(other, sizeof other, "%s/game.%s", dir, ending);
     assert_int_equal(rename(file, other), 0);
     strcpy(file, other);
@@ -57,7 +48,7 @@ static void read_content(struct kl_headless *h, const char *ending, bool need_fu
         fail_msg("%s", err);
 }
 
-TEST_WITH(content_comes_as_the_core_says_for_its_ending, make_file, remove_file) {
+TEST_WITH(content_comes_as_the_core_says_for_its_ending, make_file, remove_folder) {
     static struct kl_headless h;
     static const struct retro_system_content_info_override words[] = {
         {"bin|TEN", false, false}, {"two", true, false}, {NULL, false, false}};
@@ -84,7 +75,6 @@ TEST_WITH(content_comes_as_the_core_says_for_its_ending, make_file, remove_file)
 
 TEST(a_core_without_content_must_say_so) {
     static struct kl_headless h;
-    char err[KLT_ERR];
     bool yes = true;
     begin(&h);
     assert_int_equal(kl_headless_name_content(&h, err, sizeof err), 0);
@@ -97,7 +87,7 @@ TEST(a_core_without_content_must_say_so) {
 
 /* --- lasting outputs --- */
 
-TEST_WITH(what_a_core_told_is_written_in_one_form, make_file, remove_file) {
+TEST_WITH(what_a_core_told_is_written_in_one_form, make_file, remove_folder) {
     static struct kl_headless h;
     struct retro_system_av_info av = {{64, 48, 128, 96, 1.5f}, {50, 32000}};
     struct retro_game_geometry larger = {80, 60, 1000, 1000, 0};
@@ -106,7 +96,6 @@ TEST_WITH(what_a_core_told_is_written_in_one_form, make_file, remove_file) {
     struct retro_rumble_interface rumble;
     struct retro_led_interface led;
     unsigned quarters = 3;
-    char text[512] = "", path[200];
     begin(&h);
     assert_true(kl_env_call(&h.emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av));
     assert_true(kl_env_call(&h.emu, RETRO_ENVIRONMENT_SET_GEOMETRY, &larger));
@@ -119,14 +108,8 @@ TEST_WITH(what_a_core_told_is_written_in_one_form, make_file, remove_file) {
     led.set_led_state(2, 1);
     led.set_led_state(KL_LASTING_LIGHTS, 1);
     led.set_led_state(-1, 1);
-    snprintf(path, sizeof path, "%s/told", dir);
-    assert_int_equal(kl_headless_write_told(&h, path), 0);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
-    fclose(f);
-    assert_string_equal(text,
-                        "picture 80x60 aspect=0.000000\nlargest 128x96\nrate fps=50.000000 sound=32000.000\n"
-                        "rotation 3\nformat 0\noption core_a=one\nrumble 1 strong=0 weak=77\nled 2=1\n");
+    assert_int_equal(kl_headless_write_told(&h, at("told")), 0);
+    has("told", "picture 80x60 aspect=0.000000\nlargest 128x96\nrate fps=50.000000 sound=32000.000\n"
+                "rotation 3\nformat 0\noption core_a=one\nrumble 1 strong=0 weak=77\nled 2=1\n");
     end(&h);
 }

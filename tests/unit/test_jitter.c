@@ -81,15 +81,42 @@ static int64_t held_up(unsigned i) {
     return i < 30 ? 0 : i < 45 ? (int64_t)(45 - i) * UNIT : 0; /* a link that stood still for 300 ms */
 }
 
-TEST(an_even_link_has_the_least_delay) {
-    struct kl_jitter j = {0};
-    tell(&j, 0, 50, BEGIN, at_once);
-    struct story s = tell(&j, 50, 50, 3 * BEGIN, at_once);
-    assert_int_equal(s.played, 50);
-    assert_int_equal(s.lost + s.gaps, 0);
-    assert_int_equal(j.target_us, KL_JITTER_MIN_US);
-    assert_int_equal(s.begun_us, 3 * BEGIN + KL_JITTER_MIN_US);
-    assert_int_equal(j.state, KL_JITTER_IDLE);
+static int64_t each_tenth_lost(unsigned i) {
+    return i % 10 == 3 ? -1 : 0;
+}
+static int64_t first_late(unsigned i) {
+    return i == 0 ? 8000 : 0;
+}
+
+/* A spurt of 50 units over such a link, behind one over an even link or without. A spurt of an even link
+ * after them is heard whole; losses make its delay a unit longer, a single one does not. */
+TEST(each_link_loses_only_what_it_loses) {
+    static const struct {
+        const char *link;
+        int64_t (*late_us)(unsigned);
+        bool after_even;
+        unsigned played, lost_or_gaps, then_waits;
+    } of[] = {
+        {"even", at_once, false, 50, 0, 0},
+        {"even after even", at_once, true, 50, 0, 0},
+        {"one lost", one_lost, false, 49, 1, 0},
+        {"three lost", three_lost, true, 47, 3, 1},
+        {"the first lost", first_lost, false, 49, 0, 0},
+        {"the last lost", last_lost, true, 49, 5, 0}, /* until it gives up */
+        {"the first late", first_late, true, 50, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT(of); i++) {
+        struct kl_jitter j = {0};
+        struct story s;
+        if (of[i].after_even) tell(&j, 0, 50, BEGIN, at_once);
+        s = tell(&j, 50, 50, 3 * BEGIN, of[i].late_us);
+        if (s.played != of[i].played || s.lost + s.gaps != of[i].lost_or_gaps)
+            fail_msg("%s: played %u, lost %u, gaps %u", of[i].link, s.played, s.lost, s.gaps);
+        assert_int_equal(j.state, KL_JITTER_IDLE); /* it has given up */
+        s = tell(&j, 100, 50, 6 * BEGIN, at_once);
+        if (s.played != 50 || s.begun_us != 6 * BEGIN + KL_JITTER_MIN_US + of[i].then_waits * UNIT)
+            fail_msg("%s: then %u from %llu", of[i].link, s.played, (unsigned long long)s.begun_us);
+    }
 }
 
 TEST(a_trembling_link_is_waited_for) {
@@ -108,45 +135,11 @@ TEST(the_delay_stays_below_its_most) {
     assert_int_equal(j.target_us, KL_JITTER_MAX_US);
 }
 
-TEST(a_lost_packet_is_made_from_the_next) {
-    struct kl_jitter j = {0};
-    struct story s = tell(&j, 0, 50, BEGIN, one_lost);
-    assert_int_equal(s.played, 49);
-    assert_int_equal(s.lost, 1);
-    assert_int_equal(s.gaps, 0);
-}
-
-TEST(three_lost_packets_take_the_time_of_three) {
-    struct kl_jitter j = {0};
-    tell(&j, 0, 50, BEGIN, at_once);
-    struct story s = tell(&j, 50, 50, 3 * BEGIN, three_lost);
-    assert_int_equal(s.played, 47);
-    assert_int_equal(s.lost + s.gaps, 3);
-}
-
-TEST(the_first_or_the_last_of_a_spurt_may_be_lost) {
-    struct kl_jitter j = {0};
-    struct story s = tell(&j, 0, 50, BEGIN, first_lost);
-    assert_int_equal(s.played, 49);
-    s = tell(&j, 50, 50, 3 * BEGIN, last_lost);
-    assert_int_equal(s.played, 49);
-    assert_int_equal(j.state, KL_JITTER_IDLE); /* it has given up */
-    s = tell(&j, 100, 50, 6 * BEGIN, at_once);
-    assert_int_equal(s.played, 50);
-}
-
 TEST(after_a_stall_of_the_link_speech_goes_on) {
     struct kl_jitter j = {0};
     struct story s = tell(&j, 0, 100, BEGIN, held_up);
     assert_true(s.played > 75);
     assert_int_equal(s.last, 99);
-}
-
-static int64_t each_tenth_lost(unsigned i) {
-    return i % 10 == 3 ? -1 : 0;
-}
-static int64_t first_late(unsigned i) {
-    return i == 0 ? 8000 : 0;
 }
 
 /* The copy of a lost packet is in the next one. */
@@ -161,22 +154,6 @@ TEST(where_packets_get_lost_their_copies_are_waited_for) {
     assert_int_equal(s.gaps, 0);
     tell(&j, 400, 600, 20 * BEGIN, at_once);
     assert_false(j.lossy || j.waits);
-}
-
-TEST(a_single_loss_makes_nothing_longer) {
-    struct kl_jitter j = {0};
-    tell(&j, 0, 50, BEGIN, one_lost);
-    assert_true(j.lossy);
-    struct story s = tell(&j, 50, 50, 3 * BEGIN, at_once);
-    assert_int_equal(s.begun_us, 3 * BEGIN + KL_JITTER_MIN_US);
-}
-
-TEST(a_late_packet_that_begins_a_spurt_delays_nothing) {
-    struct kl_jitter j = {0};
-    tell(&j, 0, 50, BEGIN, at_once);
-    struct story s = tell(&j, 150, 50, BEGIN + 150 * UNIT, first_late);
-    assert_int_equal(s.begun_us, BEGIN + 150 * UNIT + KL_JITTER_MIN_US);
-    assert_int_equal(s.played, 50);
 }
 
 TEST(a_lost_packet_of_40_ms_is_made_as_a_whole) {

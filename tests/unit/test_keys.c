@@ -1,8 +1,6 @@
 /* A relay's long-term key: its file, and its fingerprint. net/PROTOCOL.md §9. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,25 +10,13 @@
 #include "net/session/keys.h"
 #include "tests/lib/files.h"
 
-static char folder[64], dir[128], file[160];
+static char relay[300], file[320];
 
-static int make_folder(void **state) {
-    (void)state;
-    strcpy(folder, "/tmp/keylock-keys-XXXXXX");
-    if (!mkdtemp(folder)) return -1;
-    snprintf(dir, sizeof dir, "%s/state/relay", folder);
-    snprintf(file, sizeof file, "%s/relay.key", dir);
-    return 0;
-}
-static int remove_folder(void **state) {
-    (void)state;
-    char parent[128];
-    (void)unlink(file);
-    (void)rmdir(file);
-    (void)rmdir(dir); /* fails where something was left behind: then the next fails too */
-    snprintf(parent, sizeof parent, "%s/state", folder);
-    (void)rmdir(parent);
-    return rmdir(folder);
+static int begin(void **state) {
+    int failed = make_folder(state);
+    snprintf(relay, sizeof relay, "%s/state/relay", dir);
+    snprintf(file, sizeof file, "%s/relay.key", relay);
+    return failed;
 }
 
 TEST(fingerprints) {
@@ -60,32 +46,30 @@ TEST(fingerprints) {
     assert_false(kl_fingerprint_is("", pub));
 }
 
-TEST_WITH(made_once_and_read_again, make_folder, remove_folder) {
+TEST_WITH(made_once_and_read_again, begin, remove_folder) {
     struct kl_relay_key one, two;
-    char err[256] = "";
     struct stat st;
-    assert_int_equal(kl_keys_open(dir, &one, err, sizeof err), 0);
+    assert_int_equal(kl_keys_open(relay, &one, err, sizeof err), 0);
     assert_int_equal(stat(file, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     assert_int_equal(st.st_size, 40);
-    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(stat(relay, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
-    assert_int_equal(kl_keys_open(dir, &two, err, sizeof err), 0);
+    assert_int_equal(kl_keys_open(relay, &two, err, sizeof err), 0);
     assert_memory_equal(&one, &two, sizeof one);
     assert_true(one.signs);
     assert_true(kl_relay_key_is(one.sign_pub, one.exchange.pub));
 }
 
 /* The form of before: an X25519 secret alone. It stays as it is, and signs nothing. */
-TEST_WITH(a_key_of_before_is_read, make_folder, remove_folder) {
+TEST_WITH(a_key_of_before_is_read, begin, remove_folder) {
     struct kl_relay_key k;
     struct kl_keypair plain;
-    char err[256] = "";
     struct stat st;
     kl_keypair_make(&plain);
-    assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), 0);
+    assert_int_equal(kl_keys_open(relay, &k, err, sizeof err), 0);
     file_write(file, plain.secret, sizeof plain.secret, 0600);
-    assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), 0);
+    assert_int_equal(kl_keys_open(relay, &k, err, sizeof err), 0);
     assert_memory_equal(&k.exchange, &plain, sizeof plain);
     assert_false(k.signs);
     assert_int_equal(stat(file, &st), 0);
@@ -120,10 +104,9 @@ TEST(a_seed_gives_both_keys) {
 
 static void refuses_and_leaves(const char *text) {
     struct kl_relay_key k;
-    char err[256] = "";
     struct stat before, after;
     assert_int_equal(lstat(file, &before), 0);
-    assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), -1);
+    assert_int_equal(kl_keys_open(relay, &k, err, sizeof err), -1);
     if (!strstr(err, text)) fail_msg("\"%s\" was expected, \"%s\" came", text, err);
     assert_int_equal(lstat(file, &after), 0);
     assert_int_equal(before.st_size, after.st_size);
@@ -131,11 +114,10 @@ static void refuses_and_leaves(const char *text) {
     assert_true(before.st_ino == after.st_ino);
 }
 
-TEST_WITH(files_that_are_no_key_are_left_alone, make_folder, remove_folder) {
+TEST_WITH(files_that_are_no_key_are_left_alone, begin, remove_folder) {
     struct kl_relay_key k;
     uint8_t bytes[41] = {1};
-    char err[256] = "";
-    assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), 0);
+    assert_int_equal(kl_keys_open(relay, &k, err, sizeof err), 0);
     static const unsigned wrong[] = {0, 31, 33, 40, 41};
     for (unsigned i = 0; i < COUNT(wrong); i++) {
         char found[64];
@@ -170,7 +152,7 @@ TEST_WITH(files_that_are_no_key_are_left_alone, make_folder, remove_folder) {
 }
 
 /* Two relays that start at the same moment in one folder: one key. */
-TEST_WITH(two_at_once_agree, make_folder, remove_folder) {
+TEST_WITH(two_at_once_agree, begin, remove_folder) {
     for (unsigned round = 0; round < 20; round++) {
         int ends[2];
         uint8_t keys[4][32];
@@ -178,8 +160,7 @@ TEST_WITH(two_at_once_agree, make_folder, remove_folder) {
         for (unsigned i = 0; i < COUNT(keys); i++) {
             if (fork() != 0) continue;
             struct kl_relay_key k;
-            char err[256];
-            if (kl_keys_open(dir, &k, err, sizeof err) != 0) _exit(1);
+            if (kl_keys_open(relay, &k, err, sizeof err) != 0) _exit(1);
             _exit(write(ends[1], k.sign_pub, 32) != 32);
         }
         for (unsigned i = 0; i < COUNT(keys); i++) {

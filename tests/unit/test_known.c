@@ -1,8 +1,6 @@
 /* Relays met by name, and the private files they stand in. net/PROTOCOL.md §9. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,22 +8,13 @@
 #include "net/session/keys.h"
 #include "tests/lib/files.h"
 
-static char dir[64], file[128], err[512];
+static char file[300];
 static const uint8_t one[32] = {1}, two[32] = {2};
 
-static int make_folder(void **state) {
-    (void)state;
-    strcpy(dir, "/tmp/keylock-known-XXXXXX");
-    if (!mkdtemp(dir)) return -1;
+static int make_file(void **state) {
+    int failed = make_folder(state);
     snprintf(file, sizeof file, "%s/relays", dir);
-    return 0;
-}
-static int remove_folder(void **state) {
-    (void)state;
-    char lock[140];
-    snprintf(lock, sizeof lock, "%s.lock", file);
-    (void)unlink(file), (void)unlink(lock);
-    return rmdir(dir); /* fails where something else was left */
+    return failed;
 }
 
 static int check(const char *host, unsigned port, const uint8_t *pub) {
@@ -33,7 +22,7 @@ static int check(const char *host, unsigned port, const uint8_t *pub) {
     return kl_known_check(dir, host, (uint16_t)port, pub, err, sizeof err);
 }
 
-TEST_WITH(pinned_at_first_use, make_folder, remove_folder) {
+TEST_WITH(pinned_at_first_use, make_file, remove_folder) {
     struct stat st;
     assert_int_equal(check("example.org", 55435, one), KL_KNOWN_PINNED);
     assert_int_equal(stat(file, &st), 0);
@@ -44,9 +33,10 @@ TEST_WITH(pinned_at_first_use, make_folder, remove_folder) {
     assert_int_equal(check("example.or", 55435, two), KL_KNOWN_PINNED);
     assert_int_equal(check("example.org.", 55435, two), KL_KNOWN_PINNED);
     assert_int_equal(check("example.org", 55435, one), KL_KNOWN_SAME);
+    has_names(2); /* and the lock */
 }
 
-TEST_WITH(a_change_shows_both, make_folder, remove_folder) {
+TEST_WITH(a_change_shows_both, make_file, remove_folder) {
     char a[KL_FINGERPRINT_CHARS + 1], b[KL_FINGERPRINT_CHARS + 1];
     kl_fingerprint(one, a), kl_fingerprint(two, b);
     assert_int_equal(check("h", 1, one), KL_KNOWN_PINNED);
@@ -60,7 +50,7 @@ TEST_WITH(a_change_shows_both, make_folder, remove_folder) {
     assert_int_equal(check("h", 1, one), KL_KNOWN_SAME); /* and nothing was written over */
 }
 
-TEST_WITH(a_file_that_is_not_ours_is_left_alone, make_folder, remove_folder) {
+TEST_WITH(a_file_that_is_not_ours_is_left_alone, make_file, remove_folder) {
     static const char *wrong[] = {"h:1\n",
                                   "h:1 short\n",
                                   " wgythom7kfxgzawo3kes55npkd5ewttr\n",
@@ -101,7 +91,7 @@ TEST_WITH(a_file_that_is_not_ours_is_left_alone, make_folder, remove_folder) {
     assert_int_equal(check(huge, 65535, one), KL_KNOWN_FAILED);
 }
 
-TEST_WITH(it_does_not_grow_for_ever, make_folder, remove_folder) {
+TEST_WITH(it_does_not_grow_for_ever, make_file, remove_folder) {
     static char text[KL_KNOWN_MAX * 64];
     size_t len = 0;
     for (unsigned i = 0; i < KL_KNOWN_MAX - 1; i++)
@@ -115,7 +105,7 @@ TEST_WITH(it_does_not_grow_for_ever, make_folder, remove_folder) {
 }
 
 /* Eight players start at once on one machine, each with a relay of his own: none of the eight is lost. */
-TEST_WITH(all_at_once, make_folder, remove_folder) {
+TEST_WITH(all_at_once, make_file, remove_folder) {
     enum { N = 8 };
     for (unsigned i = 0; i < N; i++)
         if (fork() == 0) _exit(check("h", 100 + i, one) != KL_KNOWN_PINNED);

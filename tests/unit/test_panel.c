@@ -271,6 +271,13 @@ TEST(the_one_line_is_one_line) {
     }
 }
 
+static void panel_shows(const struct kl_panel *p, const struct kl_graph *h, const char *words) {
+    struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+    kl_panel_draw(p, h, &at.c);
+    if (!shows(&at, words)) fail_msg("no \"%s\" on the panel", words);
+    free(at.heap);
+}
+
 /* Both numbers count, so the round trip gives way to them. */
 TEST(running_ahead_shows_what_a_press_feels_like) {
     struct kl_panel p = panel_pair();
@@ -280,62 +287,41 @@ TEST(running_ahead_shows_what_a_press_feels_like) {
     p.feels = 1.2;
     kl_panel_draw_strip(&p, &at.c, at.c.rows);
     assert_true(shows(&at, "ann 1 \xc2\xb7 bob 2 \xc2\xb7 feels 1 frame, link 6"));
-    kl_panel_draw(&p, some_history(), &at.c);
-    assert_true(shows(&at, "feels 1 frame, link 6"));
     free(at.heap);
+    panel_shows(&p, some_history(), "feels 1 frame, link 6");
 }
 
-TEST(the_panel_says_who_sees_the_address) {
+TEST(the_panel_has_words_for_what_is_unusual) {
     struct kl_panel p = panel_pair();
-    struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
     p.direct_named = 2;
     p.direct_heard = 1;
-    kl_panel_draw(&p, some_history(), &at.c);
-    assert_true(shows(&at, "direct to 1 of 2, which see your address"));
-    free(at.heap);
-}
-
-TEST(a_player_who_is_not_ahead_reads_why) {
-    struct kl_panel p = panel_pair();
-    struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
-    p.lead_frames = 6;
+    panel_shows(&p, some_history(), "direct to 1 of 2, which see your address");
+    p = panel_pair();
+    p.lead_frames = 9;
     snprintf(p.not_ahead, sizeof p.not_ahead, "the core gives no savestates");
-    kl_panel_draw(&p, some_history(), &at.c);
-    assert_true(shows(&at, "not ahead: the core gives no savestates"));
-    free(at.heap);
+    panel_shows(&p, some_history(), "not ahead: the core gives no savestates");
+    for (unsigned who = 0; who < 2; who++) { /* in the one line it would take the place of a name */
+        p = panel_pair();
+        p.lead_frames = 9;
+        p.member[who].distant = true;
+        panel_shows(&p, some_history(), who ? "delay 9 frames: bob's link" : "delay 9 frames: your link");
+    }
 }
 
 /* A scale of any length: the legend is one line, and all of it is on the panel's shade. */
 TEST(the_legend_stays_in_the_panel) {
     static const unsigned leads[] = {3, 11, 99};
     static struct kl_graph h;
+    struct kl_panel p = panel_pair();
     for (size_t i = 0; i < COUNT(leads); i++) {
-        struct kl_panel p = panel_pair();
-        struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
         char words[80];
         kl_graph_clear(&h);
         for (unsigned k = 0; k < 700; k++)
             kl_graph_add(&h, &(struct kl_graph_step){.need = 4, .had = (uint16_t)(4 * leads[i])},
                          1000000 + k * 16667);
-        kl_panel_draw(&p, &h, &at.c);
         snprintf(words, sizeof words, "need \xc2\xb7 had \xc2\xb7 waiting \xc2\xb7 stop \xc2\xb7 %u frames",
                  (leads[i] + 4) / 4 * 4);
-        if (!shows(&at, words)) fail_msg("no \"%s\" on the panel", words);
-        free(at.heap);
-    }
-}
-
-/* In the one line it would take the place of a name. */
-TEST(the_delay_names_the_longest_link) {
-    for (unsigned who = 0; who < 2; who++) {
-        struct kl_panel p = panel_pair();
-        struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
-        p.lead_frames = 9;
-        p.member[who].distant = true;
-        kl_panel_draw(&p, some_history(), &at.c);
-        const char *words = p.member[who].you ? "delay 9 frames: your link" : "delay 9 frames: bob's link";
-        if (!shows(&at, words)) fail_msg("not \"%s\"", words);
-        free(at.heap);
+        panel_shows(&p, &h, words);
     }
 }
 
@@ -449,9 +435,20 @@ TEST(the_panel_takes_what_it_needs_and_no_more) {
     }
 }
 
-/* The same panel drawn twice is the same picture; another figure shows. */
+/* The whole panel of one is that of the other. */
+static bool same_picture(const struct kl_panel *p, const struct kl_panel *q) {
+    struct picture a = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0),
+                   b = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+    kl_panel_draw(p, some_history(), &a.c);
+    kl_panel_draw(q, some_history(), &b.c);
+    bool same = memcmp(a.c.pixels, b.c.pixels, a.c.pitch * a.c.height) == 0;
+    free(a.heap);
+    free(b.heap);
+    return same;
+}
+
 TEST(the_panel_shows_its_figures) {
-    struct kl_panel p = panel_pair(), q = panel_pair();
+    struct kl_panel p = panel_pair(), q;
     for (unsigned what = 0; what < 10; what++) {
         q = p;
         if (what == 1) q.rtt_ms = 52;
@@ -463,28 +460,9 @@ TEST(the_panel_shows_its_figures) {
         if (what == 7) q.policy = KL_POLICY_BOUNDED;
         if (what == 8) q.backlog = 3;
         if (what == 9) q.member[1].seats = 4;
-        struct picture a = white(160, 144, RETRO_PIXEL_FORMAT_RGB565, 0),
-                       b = white(160, 144, RETRO_PIXEL_FORMAT_RGB565, 0);
-        kl_panel_draw(&p, some_history(), &a.c);
-        kl_panel_draw(&q, some_history(), &b.c);
-        bool same = memcmp(a.c.pixels, b.c.pixels, a.c.pitch * a.c.height) == 0;
-        if (same != (what == 0))
-            fail_msg("change %u: the picture is %s", what, same ? "the same" : "another");
-        free(a.heap);
-        free(b.heap);
+        if (same_picture(&p, &q) != (what == 0))
+            fail_msg("change %u: the picture is %s", what, what ? "the same" : "another");
     }
-}
-
-/* The whole panel of one is that of the other. */
-static bool same_picture(const struct kl_panel *p, const struct kl_panel *q) {
-    struct picture a = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0),
-                   b = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
-    kl_panel_draw(p, some_history(), &a.c);
-    kl_panel_draw(q, some_history(), &b.c);
-    bool same = memcmp(a.c.pixels, b.c.pixels, a.c.pitch * a.c.height) == 0;
-    free(a.heap);
-    free(b.heap);
-    return same;
 }
 
 TEST(a_lead_that_is_not_known_is_no_figure) {

@@ -285,7 +285,6 @@ TEST_WITH(looking, make_folder, remove_folder) {
     assert_int_equal(kl_file_join(joined, sizeof joined, "", "b", err, sizeof err), -1);
 }
 
-/* On Windows without the right to make links, one is a second name of the file. */
 /* Also under names outside the code page, and onto a file that is there. */
 TEST_WITH(renaming, make_folder, remove_folder) {
     char from[1024];
@@ -301,6 +300,7 @@ TEST_WITH(renaming, make_folder, remove_folder) {
     has("new \u0130", "abc");
 }
 
+/* On Windows without the right to make links, one is a second name of the file. */
 TEST_WITH(linking, make_folder, remove_folder) {
     put("a", "abc");
     assert_int_equal(kl_file_link("a", at("second"), err, sizeof err), 0);

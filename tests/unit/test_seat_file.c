@@ -1,10 +1,7 @@
 /* Seats that processes leave behind and take up again. Each process here is a real one. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
-#include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -14,35 +11,8 @@
 
 #include "core_wrapper/start/seat_file.h"
 
-static char dir[64], err[512];
 static const uint8_t id[KL_SEAT_FILE_ID] = {0xab, 1}, other[KL_SEAT_FILE_ID] = {0xab, 2};
 static const uint8_t lounge[KL_SEAT_ROOM] = {0xcd, 3};
-
-static int make_folder(void **state) {
-    (void)state;
-    strcpy(dir, "/tmp/keylock-seats-XXXXXX");
-    return mkdtemp(dir) && sodium_init() >= 0 ? 0 : -1;
-}
-
-static unsigned files(bool remove_them) {
-    unsigned n = 0;
-    DIR *d = opendir(dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));) {
-        char path[400];
-        if (e->d_name[0] == '.' && (!e->d_name[1] || e->d_name[1] == '.')) continue;
-        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        if (remove_them) (void)unlink(path);
-        n++;
-    }
-    closedir(d);
-    return n;
-}
-static int remove_folder(void **state) {
-    (void)state;
-    files(true);
-    return rmdir(dir);
-}
 
 static void take(struct kl_seat_file *f, const uint8_t *which) {
     assert_int_equal(kl_seat_file_open(f, dir, which, err, sizeof err), 0);
@@ -81,16 +51,14 @@ static void kill_it(pid_t pid) {
 TEST_WITH(first_one_is_new, make_folder, remove_folder) {
     struct kl_seat_file f;
     struct stat st;
-    char path[KL_FILE_PATH];
     take(&f, id);
     assert_false(f.left);
     assert_string_equal(strrchr(f.name, '-'), "-0");
     keep(&f, 7);
-    snprintf(path, sizeof path, "%s/%s", dir, f.name);
-    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(stat(at(f.name), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     kl_seat_file_close(&f, true);
-    assert_int_equal(files(false), 0);
+    has_names(0);
 }
 
 TEST_WITH(left_by_a_killed_process, make_folder, remove_folder) {
@@ -114,7 +82,7 @@ TEST_WITH(left_by_a_killed_process, make_folder, remove_folder) {
     assert_memory_not_equal(f.key.pub, g.key.pub, sizeof f.key.pub);
     kl_seat_file_close(&f, true);
     kl_seat_file_close(&g, true);
-    assert_int_equal(files(false), 0);
+    has_names(0);
 }
 
 TEST_WITH(the_same_key_and_the_newest_token, make_folder, remove_folder) {
@@ -166,7 +134,6 @@ static unsigned look(void) {
 TEST_WITH(key_outlives_its_seat, make_folder, remove_folder) {
     struct kl_seat_file f, g;
     struct stat st;
-    char path[KL_FILE_PATH];
     uint8_t pub[KL_SEAT_PUB];
     take(&f, id);
     strcpy(f.where, "relay:7 l\xc3\xa4 lounge");
@@ -174,7 +141,7 @@ TEST_WITH(key_outlives_its_seat, make_folder, remove_folder) {
     memcpy(pub, f.key.pub, sizeof pub);
     kl_seat_file_retire(&f);
     kl_seat_file_close(&f, true);
-    assert_int_equal(files(false), 1);
+    has_names(1);
     take(&g, id); /* it is nobody's way back */
     assert_false(g.left);
     kl_seat_file_close(&g, true);
@@ -182,8 +149,7 @@ TEST_WITH(key_outlives_its_seat, make_folder, remove_folder) {
     assert_memory_equal(found[0].key.pub, pub, sizeof pub);
     assert_memory_equal(found[0].room, lounge, sizeof lounge);
     assert_string_equal(found[0].where, "relay:7 l\xc3\xa4 lounge");
-    snprintf(path, sizeof path, "%s/%s", dir, found[0].name);
-    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(stat(at(found[0].name), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
 }
 
@@ -216,16 +182,17 @@ TEST_WITH(keys_are_bounded, make_folder, remove_folder) {
     keep(&f, 7);
     kl_seat_file_retire(&f);
     kl_seat_file_close(&f, true);
-    assert_int_equal(files(false), KL_SEAT_KEPT);
+    has_names(KL_SEAT_KEPT);
     assert_int_equal(look(), 1); /* the others are no keys */
-    files(true);
+    kl_dir_remove_tree(dir);
+    assert_int_equal(kl_dir_make_new(dir, err, sizeof err), 0);
     snprintf(path, sizeof path, "%s/kept-%010lu-0", dir, now - (KL_SEAT_KEPT_DAYS + 1) * 86400ul);
     fclose(fopen(path, "w"));
     take(&f, id);
     keep(&f, 7);
     kl_seat_file_retire(&f);
     kl_seat_file_close(&f, true);
-    assert_int_equal(files(false), 1); /* the other was too old */
+    has_names(1); /* the other was too old */
 }
 
 TEST_WITH(damage_is_a_new_seat, make_folder, remove_folder) {
@@ -244,19 +211,6 @@ TEST_WITH(damage_is_a_new_seat, make_folder, remove_folder) {
     take(&f, id);
     assert_false(f.left);
     kl_seat_file_close(&f, true);
-}
-
-TEST(folders) {
-    char out[KL_FILE_PATH];
-    setenv("XDG_STATE_HOME", "/x/y", 1);
-    setenv("HOME", "/home/ann", 1);
-    assert_int_equal(kl_state_folder("seats", out, err, sizeof err), 0);
-    assert_string_equal(out, "/x/y/keylock/seats");
-    setenv("XDG_STATE_HOME", "relative", 1);
-    assert_int_equal(kl_state_folder(NULL, out, err, sizeof err), 0);
-    assert_string_equal(out, "/home/ann/.local/state/keylock");
-    unsetenv("HOME");
-    assert_int_equal(kl_state_folder(NULL, out, err, sizeof err), -1);
 }
 
 TEST(seats_are_told_apart_by_room_and_relay) {

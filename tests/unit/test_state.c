@@ -155,24 +155,3 @@ TEST(the_core_follows) {
             assert_int_equal(match.play.begins_free, begins);
         }
 }
-
-/* From a closed core to a match and back, as a frontend and a runner go. */
-TEST(a_match_from_its_first_event_to_its_last) {
-    static const enum kl_match_event of_frontend[] = {
-        KL_ON_LOCKABLE, KL_ON_FREE,     KL_ON_LOOK,       KL_ON_DIAL,  KL_ON_WELCOME,
-        KL_ON_LOADED,   KL_ON_UNSEATED, KL_ON_LOADED,     KL_ON_BEGIN, KL_ON_GONE,
-        KL_ON_HANG_UP,  KL_ON_CLOSE,    KL_ON_CLOSED_CORE};
-    static const enum kl_match_state of_player[] = {
-        KL_MATCH_IDLE,  KL_MATCH_ALONE,   KL_MATCH_LOOKING, KL_MATCH_ASKING,  KL_MATCH_WAITING,
-        KL_MATCH_READY, KL_MATCH_WAITING, KL_MATCH_READY,   KL_MATCH_PLAYING, KL_MATCH_AFTER,
-        KL_MATCH_AFTER, KL_MATCH_IDLE,    KL_MATCH_NONE};
-    enum kl_match_state s = KL_MATCH_NONE;
-    for (unsigned i = 0; i < COUNT(of_frontend); i++) {
-        s = kl_match_next(s, of_frontend[i]);
-        assert_string_equal(state_name[s], state_name[of_player[i]]);
-    }
-    s = kl_match_next(KL_MATCH_IDLE, KL_ON_STAND);
-    s = kl_match_next(kl_match_next(s, KL_ON_DIAL), KL_ON_WELCOME);
-    assert_int_equal(s, KL_MATCH_WAITING_STILL);
-    assert_int_equal(kl_match_next(kl_match_next(s, KL_ON_LOADED), KL_ON_UNSEATED), KL_MATCH_READY_STILL);
-}

@@ -1,29 +1,18 @@
 /* Savestates as files, and those that are kept for a desync. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include "core_wrapper/record/desync.h"
 #include "core_wrapper/core/statefile.h"
-#include "net/platform/dir.h"
-#include "net/platform/file.h"
 #include "tests/lib/files.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-static char dir[KL_FILE_PATH - 8], path[KL_FILE_PATH], err[1024];
+static char path[KL_FILE_PATH];
 
 static int set_up(void **state) {
-    (void)state;
-    if (kl_dir_make_temporary(dir, sizeof dir, "test-statefile", err, sizeof err) != 0) return -1;
+    int failed = make_folder(state);
     snprintf(path, sizeof path, "%s/one", dir);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    kl_dir_remove_tree(dir);
-    return kl_dir_exists(dir);
+    return failed;
 }
 
 static const struct kl_origin origin = {.core = "Probe core 1",
@@ -124,5 +113,5 @@ TEST(corruption_is_parsed) {
 }
 
 int main(void) {
-    return run_all_tests(set_up, tear_down);
+    return run_all_tests(set_up, remove_folder);
 }

@@ -43,10 +43,6 @@ static int read_question(const uint8_t *b, size_t len) {
     struct kl_question q;
     return kl_question_read(&q, b, len);
 }
-static int read_pong(const uint8_t *b, size_t len) {
-    struct kl_pong p;
-    return kl_pong_read(&p, b, len);
-}
 static int read_rooms(const uint8_t *b, size_t len) {
     return kl_rooms_read(&rooms, b, len);
 }
@@ -67,17 +63,6 @@ TEST(questions) {
     every_cut_is_malformed(read_question, len);
     bytes[1] = KL_STRANGER_PONG;
     assert_int_equal(read_question(bytes, len), KL_E_MALFORMED);
-}
-
-TEST(pong) {
-    struct kl_pong p = {.echo = "abcdefgh", .version = 2, .insecure_lan = true, .rooms = 513, .clients = 9},
-                   got;
-    size_t len = kl_pong_write(&p, bytes);
-    assert_true(len <= KL_PING_BYTES);
-    assert_int_equal(kl_pong_read(&got, bytes, len), KL_OK);
-    assert_memory_equal(got.echo, p.echo, 8);
-    assert_true(got.insecure_lan && got.rooms == 513 && got.clients == 9 && got.version == 2);
-    every_cut_is_malformed(read_pong, len);
 }
 
 /* All public rooms come, each once, in as many answers as it takes; none longer than the question. */

@@ -3,7 +3,7 @@
 # hashes, and RetroArch's own run of the .replay comes to our state, but for the bytes that hold the clock. RetroArch opens on a
 # recording: whatever way the player seeks, each hash there is the recording's, also of a core whose states are not all of it; and the
 # player plays on from there, alone or in a room whose others agree to that.
-# instead: `test_replay_states`, the states of a seek; `recording/files`, recordings verified
+# instead: `test_own_states`, the states of a seek; `recording/files`, recordings verified
 # runs: working, all, 50 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/../lib.sh"
 
