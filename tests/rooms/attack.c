@@ -90,7 +90,7 @@ static void begin(void) {
         struct client *c = &client[i];
         c->number = i;
         c->params = params;
-        c->turn_frames = TURN_RUNS;
+        c->p.most = TURN_RUNS;
         c->seats_wanted = 1;
         c->lies = i >= honest && i < players();
         c->spare = c == spare();
@@ -171,12 +171,12 @@ static void step_spare(void) {
     const uint8_t one = 1;
     bool comes = now->is[LIAR_PASS] ? from_us != 0 : now_us >= began_us + 2 * ENTER_US;
     if (!c || !comes || !r) return;
-    bool waits = c->state == IN && !c->participant.lock.seats && from_us;
+    bool waits = c->state == IN && !c->p.participant.lock.seats && from_us;
     if (waits && kl_size(kl_lobby_seats_filled(r)) < r->params.players) now->d.empty_s += STEP_US / 1e6;
     if (now_us < spare_us) return;
     spare_us = now_us + SPARE_US;
     if (c->state == OFF) client_enter(c);
-    if (waits && r->member[c->participant.status.welcome.client]->v.turn.until_us)
+    if (waits && r->member[c->p.participant.status.welcome.client]->v.turn.until_us)
         client_order(c, KL_COMMAND_SEAT, &one, 1);
 }
 

@@ -28,7 +28,7 @@ unsigned fate_catch_up_s(void) {
 static unsigned count_seated(void) {
     unsigned n = 0;
     for (unsigned i = 0; i < CLIENTS; i++)
-        n += is_playing(&client[i]) && client[i].participant.lock.seats != 0;
+        n += is_playing(&client[i]) && client[i].p.participant.lock.seats != 0;
     return n;
 }
 
@@ -71,14 +71,14 @@ static void delay(void) {
 }
 
 static void take_seat(struct client *c) {
-    if (c->participant.lock.seats && count_seated() < 3) return;
-    uint8_t wanted = c->participant.lock.seats == 0;
+    if (c->p.participant.lock.seats && count_seated() < 3) return;
+    uint8_t wanted = c->p.participant.lock.seats == 0;
     story("%s %s", c->name, wanted ? "wants a seat" : "steps back");
     client_order(c, KL_COMMAND_SEAT, &wanted, 1);
 }
 
 static bool has_the_turn(const struct client *c) {
-    const struct kl_roster *o = &c->participant.status.roster;
+    const struct kl_roster *o = &c->p.participant.status.roster;
     for (unsigned i = 0; i < o->waiting; i++)
         if (o->queue[i].turn && strcmp(o->queue[i].name, c->name) == 0) return true;
     return false;
@@ -88,7 +88,7 @@ static bool has_the_turn(const struct client *c) {
 static void go_round(void) {
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *c = &client[i];
-        uint8_t wanted = c->participant.lock.seats ? KL_SEAT_NEXT : 1;
+        uint8_t wanted = c->p.participant.lock.seats ? KL_SEAT_NEXT : 1;
         if (!is_playing(c)) continue;
         double often = wanted == 1 && has_the_turn(c) ? 1.0 / 5 : 1.0 / 12; /* a second */
         if (!rng_chance(&queue_rng, often * STEP_US / 1e6)) continue;
@@ -109,7 +109,7 @@ static void happen(unsigned kind) {
     case LOSE: lose(c, false); break;
     case CRASH: lose(c, true); break;
     case LEAVE:
-        if (c->participant.lock.seats && count_seated() < 3) break;
+        if (c->p.participant.lock.seats && count_seated() < 3) break;
         story("%s leaves", c->name);
         client_leave(c);
         break;
@@ -241,7 +241,7 @@ void fate_begin(void) {
         client[i].number = i;
         client[i].params = params;
         snprintf(client[i].name, sizeof client[i].name, "c%u", i);
-        client[i].turn_frames = turn_frames[i];
+        client[i].p.most = turn_frames[i];
         client[i].seats_wanted = 1;
         client[i].consents = !strangers || rng_chance(&consent_rng, 0.6);
         if (i < players) client_enter(&client[i]);

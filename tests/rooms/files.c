@@ -16,13 +16,13 @@ static void say_of_disk(struct client *c, uint16_t disk) {
         f.hash = disk;
         snprintf(f.name, sizeof f.name, "disk %u", disk);
     }
-    (void)kl_participant_say_file(&c->participant, &f);
+    (void)kl_participant_say_file(&c->p.participant, &f);
 }
 
 void files_step(struct client *c) {
     uint16_t disk;
     struct kl_file_said f;
-    if (kl_participant_check(&c->participant, &disk) && !liar_is(c, LIAR_DUMB)) say_of_disk(c, disk);
+    if (kl_participant_check(&c->p.participant, &disk) && !liar_is(c, LIAR_DUMB)) say_of_disk(c, disk);
     files_say_of(&f, c->files_said);
-    if (c->files_said < FILES && kl_participant_say_file(&c->participant, &f)) c->files_said++;
+    if (c->files_said < FILES && kl_participant_say_file(&c->p.participant, &f)) c->files_said++;
 }

@@ -60,7 +60,7 @@ void fleet_enters(struct client *c) {
 }
 
 void fleet_dials(struct client *c) {
-    struct kl_participant *s = &c->participant;
+    struct kl_participant *s = &c->p.participant;
     struct way *w = &way[c->number];
     struct list names = {0};
     w->tried = 0;
@@ -90,19 +90,19 @@ void fleet_init(struct client *c, const uint8_t init[KL_INIT_BYTES]) {
         return;
     }
     wire_stranger(c, (unsigned)w->relay, init, KL_INIT_BYTES);
-    if (now_us < c->participant.dial.s.heard_us + OTHERS_US) return;
-    w->others = read_places(c->participant.relays);
+    if (now_us < c->p.participant.dial.s.heard_us + OTHERS_US) return;
+    w->others = read_places(c->p.participant.relays);
     for (unsigned i = 0; i < w->others.count; i++)
         wire_stranger(c, w->others.at[i], init, KL_INIT_BYTES);
 }
 
 void fleet_answers(struct client *c, unsigned relay, const uint8_t *bytes, size_t len) {
     struct way *w = &way[c->number];
-    const struct kl_dial_session *d = &c->participant.dial.s;
+    const struct kl_dial_session *d = &c->p.participant.dial.s;
     const bool probed = d->probing && is_among(relay, &w->others, w->others.count), found = d->found_us;
     const bool own = w->relay >= 0 ? (unsigned)w->relay == relay : is_among(relay, &w->names, w->tried);
     if (!probed && !own) return;
-    const bool answered = kl_participant_stranger(&c->participant, bytes, len, now_us);
+    const bool answered = kl_participant_stranger(&c->p.participant, bytes, len, now_us);
     if (answered && w->relay < 0) choose(w, relay, fleet_life(relay));
     if (!found && d->found_us) {
         w->found = (int)relay;
@@ -217,7 +217,7 @@ void fleet_begin(void) {
     for (unsigned i = 0; i < CLIENTS; i++) {
         client[i].number = i;
         client[i].params = params;
-        client[i].turn_frames = 300;
+        client[i].p.most = 300;
         client[i].seats_wanted = 1;
         client[i].consents = true;
         snprintf(client[i].name, sizeof client[i].name, "c%u", i);
@@ -312,7 +312,7 @@ static void judge(bool at_end) {
 
 bool fleet_may_end(const struct client *c) {
     ended++;
-    return loses || c->participant.leaving;
+    return loses || c->p.participant.leaving;
 }
 
 void fleet_step(void) {
@@ -347,7 +347,7 @@ void fleet_judge_end(void) {
     judge(true);
     for (unsigned i = 0; i < PLAYERS; i++)
         story("%s: state %u frame %u at relay %d unmade %u: %s", client[i].name, client[i].state,
-              client[i].machine.next, way[i].relay, unmade[i], client[i].participant.status.reason);
+              client[i].machine.next, way[i].relay, unmade[i], client[i].p.participant.status.reason);
     story("two relays for %.1f s; at most %u frames forked, %u unmade; %u players ended; %u faults that "
           "lose; without Redis for %.1f s",
           (double)most_two_us / 1e6, most_forked, most_unmade, ended, loses, (double)away_us / 1e6);

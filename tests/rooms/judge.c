@@ -29,7 +29,7 @@ struct kl_lobby_room *the_room(void) {
 
 static bool is_steady(const struct client *c) {
     return is_playing(c) && !c->watches && now_us >= c->steady_us + STEADY &&
-           c->machine.next + 60 >= canon_end && c->participant.lock.standing == KL_STANDING_IN;
+           c->machine.next + 60 >= canon_end && c->p.participant.lock.standing == KL_STANDING_IN;
 }
 
 /* Those whose words count, or would. */
@@ -57,7 +57,7 @@ static void look_for_doubt(void) {
     unsigned right = 0, wrong = 0;
     for (unsigned i = 0; i < CLIENTS; i++) {
         const struct client *c = &client[i];
-        if (!is_playing(c) || !c->participant.lock.seats) continue;
+        if (!is_playing(c) || !c->p.participant.lock.seats) continue;
         wrong += is_wrong(c);
         right += !is_wrong(c) && is_steady(c);
     }
@@ -171,7 +171,7 @@ static void expect_in_sync(const struct client *c) {
     if (c->machine.next + (c->watches ? BEHIND : 90) < canon_end)
         fail("%s has run %u of %u frames", c->name, c->machine.next, canon_end);
     if (!doubt && is_wrong(c)) fail("%s is not what it should be at the end", c->name);
-    if (c->participant.lock.standing != KL_STANDING_IN) fail("%s is not in the game at the end", c->name);
+    if (c->p.participant.lock.standing != KL_STANDING_IN) fail("%s is not in the game at the end", c->name);
     if (c->verdict.differs || !c->verdict.complete) fail("%s heard no good verdict at the end", c->name);
 }
 
@@ -185,7 +185,7 @@ static bool is_over(const struct kl_lobby_room *r) {
 /* In a game that went on by a state it is wrong, however often it runs that game from the beginning: the
  * relay lets it do so KL_STRIKES - 1 times, and then puts it out. The room may end before. */
 static bool tries_again(const struct kl_lobby_room *r, const struct client *c) {
-    unsigned member = c->participant.status.welcome.client;
+    unsigned member = c->p.participant.status.welcome.client;
     bool tries = member < KL_MAX_CLIENTS && r->member[member]->heal.anew > 0;
     if (tries && r->member[member]->heal.anew >= KL_STRIKES) fail("%s begins anew without end", c->name);
     return tries && !c->consents && rewritten;

@@ -175,7 +175,7 @@ static void say_words(const struct client *c) {
         say(c, &m);
     }
     if (is_due(c, LIAR_WORD)) {
-        uint32_t frame = rng_chance(&lie_rng, 0.5) ? c->shot_keyframe : some_frame(c);
+        uint32_t frame = rng_chance(&lie_rng, 0.5) ? c->p.state_keyframe : some_frame(c);
         m = (struct kl_msg){.kind = KL_MSG_STATE,
                             .state = {.keyframe = frame, .bytes = SHOT_BYTES, .has = true}};
         m.state.hash[0] = (uint8_t)rng_next(&lie_rng);
@@ -193,7 +193,7 @@ static void say_words(const struct client *c) {
         say(c, &m);
     }
     if (is_due(c, LIAR_GIVE)) {
-        m = (struct kl_msg){.kind = KL_MSG_GIVE, .snapshot = {.keyframe = c->shot_keyframe}};
+        m = (struct kl_msg){.kind = KL_MSG_GIVE, .snapshot = {.keyframe = c->p.state_keyframe}};
         m.snapshot.piece = (struct kl_piece){.total = 4000, .len = 1000};
         say(c, &m);
     }
@@ -213,12 +213,12 @@ static void come_again(struct client *c) {
 /* One seat is free, and all liars wait for it, or will: each is offered it in turn. */
 static void let_turns_pass(const struct client *c) {
     const struct kl_lobby_room *r = the_room();
-    const uint8_t seat = c->participant.lock.seats == 0;
+    const uint8_t seat = c->p.participant.lock.seats == 0;
     uint64_t *at_us = &next_us[c->number][LIAR_PASS];
     if (!liar_is(c, LIAR_PASS) || !r || now_us < *at_us) return;
     *at_us = now_us + 500000;
-    bool waits = r->member[c->participant.status.welcome.client]->v.turn.number;
-    if (!waits && (c->participant.lock.seats || kl_lobby_waiting(r, NULL)))
+    bool waits = r->member[c->p.participant.status.welcome.client]->v.turn.number;
+    if (!waits && (c->p.participant.lock.seats || kl_lobby_waiting(r, NULL)))
         order(c, KL_COMMAND_SEAT, &seat, 1);
 }
 

@@ -104,6 +104,7 @@ void rooms_play(uint64_t seed, void (*begin)(void), void (*step)(void), bool (*i
     kl_log_set_level(verbose ? KL_LOG_DEBUG : KL_LOG_ERROR);
     machine_begin(&truth);
     wire_begin();
+    client_world_begin();
     for (unsigned i = 0; i < (fleet ? RELAYS : 1); i++)
         relay_begin(i);
     begin();

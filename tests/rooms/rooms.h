@@ -3,8 +3,8 @@
  * net/PROTOCOL.md §5 and §7.
  *
  * wire.c     links: delay, loss, sessions that break
- * client.c   a player's program around the real client (net/client): its turns, its frames, its crashes
- * snapshot.c     its snapshots: made, given, loaded
+ * client.c   a virtual player (tests/lib/player.h) among them: its frames, its crashes
+ * snapshot.c     when it makes, gives and loads snapshots
  * machine.c  an emulated machine in eight bytes, its snapshot, what everybody should have run
  * fate.c     what goes wrong, and when
  * disk.c     the relay's journal, and its disk
@@ -26,11 +26,11 @@
 #include <string.h>
 
 #include "core_wrapper/match/own_states.h"
-#include "net/client/participant.h"
 #include "net/engine/command.h"
 #include "net/engine/lock_client.h"
 #include "net/relay/lobby/lobby_parts.h"
 #include "tests/lib/canon.h"
+#include "tests/lib/player.h"
 #include "tests/lib/rng.h"
 
 #define CLIENTS    6
@@ -38,7 +38,6 @@
 #define RELAYS     3 /* of a fleet; else one */
 #define FRAMES     8000
 #define STEP_US    4000
-#define HELD       FRAMES
 #define SECOND     UINT64_C(1000000)
 #define EVERY      30   /* frames between hashes */
 #define SHOT_BYTES 9000 /* of a snapshot */
@@ -99,6 +98,7 @@ void canon_cut(uint32_t end);
 /* --- client.c --- */
 
 struct client {
+    struct player p; /* the client under test, in its program */
     char name[8];
     unsigned number; /* of us */
     uint8_t seats_wanted;
@@ -107,15 +107,11 @@ struct client {
     bool lies;     /* liar.h */
     bool spare;    /* attack.h: it comes in when there is a place */
     struct kl_params params;
-    uint32_t turn_frames;                   /* that it runs in one turn at most */
     enum { OFF, ENTERING, IN, LOST } state; /* LOST: it tries to come back */
     bool crashed; /* LOST: there is no process before cut_us, and so no participant */
     bool watches, host;
-    struct kl_participant participant; /* the client under test */
-    struct kl_held held[HELD];
     struct kl_seat_key key; /* these two are what a player's files keep */
     uint8_t token[KL_TOKEN_BYTES];
-    uint64_t turn_us;
 
     unsigned session;      /* of the wire, from 1; 0: none */
     uint32_t number_here;  /* dial.number that it belongs to */
@@ -132,15 +128,9 @@ struct client {
                          a wrong state */
     uint64_t strike_us[64];
 
-    uint8_t snapshot[SHOT_BYTES], shot_before[SHOT_BYTES];
-    uint32_t shot_keyframe, before_keyframe;
-    struct kl_ask ask;
-    uint64_t give_us; /* the relay has asked; 0: no */
-    struct kl_offer offer;
-    uint8_t *coming;  /* offer.packed bytes; NULL: none */
-    uint64_t load_us; /* it will be loaded */
+    uint64_t give_us; /* it will give the snapshot that the relay asked for; 0: it was not asked */
+    uint64_t load_us; /* p.coming will be loaded */
     struct kl_own_states mine;
-    struct kl_rewind rewind;
     uint64_t back_us; /* its own state will be loaded; 0: it is not to be */
     uint32_t from;    /* it was loaded, and this frame is to be run now: in part it has been; 0: none */
 
@@ -157,6 +147,7 @@ struct client {
 extern struct client client[CLIENTS];
 extern uint32_t start_bytes; /* of the room's start data */
 
+void client_world_begin(void); /* once, before the first enters */
 bool is_playing(const struct client *c); /* it has a session, and runs frames; or watches */
 bool is_wrong(const struct client *c);   /* its machine is not what it should be */
 void client_enter(struct client *c);
@@ -181,7 +172,7 @@ void files_say_of(struct kl_file_said *f, unsigned number);
 /* --- snapshot.c --- */
 void shot_forget(struct client *c); /* snapshots on their way */
 void shot_keep(struct client *c);   /* its own state, before a marked keyframe */
-void shot_taken(struct client *c, uint32_t keyframe, const uint8_t snapshot[SHOT_BYTES]);
+void shot_taken(struct client *c, uint32_t keyframe, uint8_t snapshot[SHOT_BYTES]);
 void shot_step(struct client *c);
 
 /* --- wire.c --- */
