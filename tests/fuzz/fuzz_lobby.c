@@ -39,7 +39,6 @@ static void begin(void) {
     const struct kl_lobby_limits limits = {
         .peers = CLIENTS, .rooms = 3, .seats = 4, .watchers = 2, .history_kib = 192};
     static const uint8_t secret[32] = {1};
-    inbox_keeps = 1;
     memset(token, 0, sizeof token);
     memset(share, 0, sizeof share);
     memset(door_secret, 0, sizeof door_secret);

@@ -7,7 +7,6 @@ uint64_t now_us;
 const char *address_of_peers;
 struct kl_lobby_limits limits_for_tests = {.peers = PEERS, .rooms = 2, .seats = 4, .catch_up_s = 3600};
 struct inbox inbox[PEERS_MAX];
-unsigned inbox_keeps = QUEUE;
 uint32_t strangers;
 void (*on_message)(unsigned peer, const struct kl_msg *m);
 void (*on_update)(unsigned peer, const uint8_t *body, size_t len);
@@ -16,7 +15,27 @@ size_t (*on_bulk_room)(unsigned peer);
 static uint8_t sessions; /* so far: each has a binding of its own */
 
 static void empty(struct inbox *in) {
-    *in = (struct inbox){.msg = in->msg};
+    struct inbox was = *in;
+    memset(in, 0, sizeof *in);
+    memcpy(in->newest, was.newest, sizeof in->newest);
+    in->notice = was.notice;
+    for (unsigned kind = 0; kind <= KL_MSG_LAST; kind++)
+        if (in->newest[kind]) in->newest[kind]->kind = 0;
+}
+
+static void *get(void *block, size_t len) {
+    if (!block) block = calloc(1, len);
+    MUST(block);
+    return block;
+}
+
+static void keep(struct inbox *in, const struct kl_msg *m) {
+    in->newest[m->kind] = get(in->newest[m->kind], sizeof *m);
+    *in->newest[m->kind] = *m;
+    in->count++;
+    if (m->kind != KL_MSG_NOTICE) return;
+    in->notice = get(in->notice, NOTICES * sizeof *in->notice);
+    in->notice[in->noticed++ % NOTICES] = m->text;
 }
 
 /* --- the lobby's calls --- */
@@ -25,12 +44,12 @@ static int net_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) 
     struct inbox *in = &inbox[peer];
     (void)ctx;
     MUST(!in->hung_up);
-    struct kl_msg *m = &in->msg[in->count % inbox_keeps];
-    MUST(kl_msg_decode(m, bytes, len) == KL_OK); /* whatever the lobby heard */
-    in->count++;
+    static struct kl_msg m;
+    MUST(kl_msg_decode(&m, bytes, len) == KL_OK); /* whatever the lobby heard */
+    keep(in, &m);
     wire_count_down(&in->traffic, true, len);
     if (!in->gone) wire_count_ack(&in->traffic, true);
-    if (on_message) on_message(peer, m);
+    if (on_message) on_message(peer, &m);
     return 0;
 }
 static size_t net_bulk_room(void *ctx, unsigned peer) {
@@ -96,11 +115,8 @@ void open_newborn(const struct kl_lobby_limits *limits, uint64_t time_us) {
                                             .session = net_session};
     MUST(limits->peers <= PEERS_MAX);
     kl_log_set_level(getenv("KL_TEST_LOG") ? KL_LOG_DEBUG : KL_LOG_ERROR);
-    for (unsigned i = 0; i < limits->peers; i++) {
-        if (!inbox[i].msg) inbox[i].msg = calloc(inbox_keeps, sizeof *inbox[i].msg);
-        MUST(inbox[i].msg);
+    for (unsigned i = 0; i < limits->peers; i++)
         empty(&inbox[i]);
-    }
     sessions = 0;
     now_us = time_us;
     address_of_peers = "192.0.2.1:5";
@@ -196,16 +212,19 @@ void say_voice(unsigned peer, const uint8_t *body, size_t len) {
 }
 
 const struct kl_msg *heard(unsigned peer, uint8_t kind) {
-    const struct inbox *in = &inbox[peer];
-    for (unsigned i = in->count; i > 0 && i + inbox_keeps > in->count; i--)
-        if (in->msg[(i - 1) % inbox_keeps].kind == kind) return &in->msg[(i - 1) % inbox_keeps];
-    return NULL;
+    const struct kl_msg *m = inbox[peer].newest[kind];
+    return m && m->kind ? m : NULL;
+}
+
+void forget(unsigned peer, uint8_t kind) {
+    if (inbox[peer].newest[kind]) inbox[peer].newest[kind]->kind = 0;
+    if (kind == KL_MSG_NOTICE) inbox[peer].noticed = 0;
 }
 
 bool told(unsigned peer, const char *text) {
     const struct inbox *in = &inbox[peer];
-    for (unsigned i = 0; i < in->count && i < inbox_keeps; i++)
-        if (in->msg[i].kind == KL_MSG_NOTICE && strstr(in->msg[i].text.text, text)) return true;
+    for (unsigned i = 0; i < in->noticed && i < NOTICES; i++)
+        if (strstr(in->notice[i].text, text)) return true;
     return false;
 }
 

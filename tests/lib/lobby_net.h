@@ -16,19 +16,19 @@
 
 #define PEERS     40  /* of limits_for_tests */
 #define PEERS_MAX 800 /* of any limits */
-#define QUEUE     64
+#define NOTICES   64
 #define SECOND    UINT64_C(1000000)
 
 extern struct kl_lobby *lobby;
 extern uint64_t now_us;
 extern const char *address_of_peers; /* of those that connect from now on */
 extern struct kl_lobby_limits limits_for_tests;
-extern unsigned inbox_keeps; /* messages of each peer, at most QUEUE; set before the first lobby */
 
 /* The messages to each peer. */
 struct inbox {
-    struct kl_msg *msg; /* [count % inbox_keeps] comes next */
-    unsigned count;
+    struct kl_msg *newest[KL_MSG_LAST + 1]; /* by kind; its kind is 0 if none has come */
+    struct kl_text *notice;                 /* [noticed % NOTICES] comes next */
+    unsigned count, noticed;                /* messages, and NOTICEs */
     bool hung_up;
     unsigned datagrams, pending;
     struct kl_traffic traffic;
@@ -77,7 +77,9 @@ void say_voice(unsigned peer, const uint8_t *body, size_t len);
 
 /* The newest message of this kind to this peer, or NULL. */
 const struct kl_msg *heard(unsigned peer, uint8_t kind);
-/* Whether a NOTICE with this text has come. */
+/* As if none of this kind had come yet. */
+void forget(unsigned peer, uint8_t kind);
+/* Whether a NOTICE with this text has come, among the last NOTICES. */
 bool told(unsigned peer, const char *text);
 /* The newest NOTICE has this text in it. */
 void expect_notice(unsigned peer, const char *text);

@@ -13,7 +13,7 @@
 
 struct player;
 
-/* What all players of a program have in common. */
+/* The functions of all players of a program. */
 struct player_world {
     /* The devices in this turn, whose first sample has this number. in: neutral at first. */
     void (*press)(struct player *p, uint32_t sample, struct kl_input in[KL_MAX_SEATS]);
@@ -36,7 +36,7 @@ struct player {
     uint32_t state_keyframe, before_keyframe, state_bytes;               /* and their keyframes */
     struct kl_ask ask;                                                   /* the newest */
     struct kl_offer offer;                                               /* of `coming` */
-    uint8_t *coming; /* offer.packed bytes that are here, and not loaded yet; NULL: none */
+    uint8_t *coming;         /* offer.packed bytes that are here, and not loaded yet; NULL: none */
     struct kl_rewind rewind; /* the newest */
 };
 extern const struct player_world *player_world; /* set once */

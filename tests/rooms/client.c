@@ -239,7 +239,8 @@ static struct client *client_of(struct player *p) {
 static void run_frame(struct player *p, const struct kl_frame *f, const struct kl_commands *set) {
     struct client *c = client_of(p);
     uint8_t snapshot[SHOT_BYTES];
-    if (f->number != c->machine.next) fail("%s: frame %u comes behind %u", c->name, f->number, c->machine.next);
+    if (f->number != c->machine.next)
+        fail("%s: frame %u comes behind %u", c->name, f->number, c->machine.next);
     bool begun_here = c->from && f->number == c->from; /* hashed and partly obeyed before the snapshot */
     if (f->flags & KL_FRAME_HASH && !begun_here) {
         hash(c, f->number - 1);

@@ -147,7 +147,7 @@ struct client {
 extern struct client client[CLIENTS];
 extern uint32_t start_bytes; /* of the room's start data */
 
-void client_world_begin(void); /* once, before the first enters */
+void client_world_begin(void);           /* once, before the first enters */
 bool is_playing(const struct client *c); /* it has a session, and runs frames; or watches */
 bool is_wrong(const struct client *c);   /* its machine is not what it should be */
 void client_enter(struct client *c);

@@ -65,8 +65,8 @@ static bool says_so_only(struct client *c, uint32_t keyframe, bool may_claim) {
 static void load(struct client *c) {
     bool begins = c->p.offer.begin;
     if (!c->consents) fail("%s got a state of others without its consent", c->name);
-    if (begins &&
-        !(c->p.participant.snapshot.begins && c->p.participant.snapshot.offer.keyframe == c->p.offer.keyframe)) {
+    if (begins && !(c->p.participant.snapshot.begins &&
+                    c->p.participant.snapshot.offer.keyframe == c->p.offer.keyframe)) {
         shot_forget(c); /* another is to come */
         return;
     }

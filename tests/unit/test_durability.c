@@ -102,7 +102,7 @@ static void come_with(unsigned peer, uint32_t have, const uint32_t *own, unsigne
     static uint8_t coded[KL_INTERVAL_BYTES];
     struct kl_frames_from from = {.ring = canon, .places = FRAMES};
     struct kl_writer w;
-    struct kl_msg m = prepare_return(0, peer);
+    struct kl_msg m = prepare_return(&player[0], peer);
     struct kl_digest d = digest_of(room_id, have);
     kl_writer_init(&w, coded, sizeof coded);
     if (have > d.end) kl_frames_write(&w, &from, d.end, have - d.end);
@@ -138,7 +138,7 @@ static uint32_t end_of_record(void) {
     return the_room() ? the_room()->lock.next_close : had;
 }
 
-static const char *behind(const struct event *e) {
+static const char *lacks_some(const struct event *e) {
     (void)e;
     come_with(10, end_of_record() - 50, NULL, 0);
     return answer(10);
@@ -196,7 +196,7 @@ static const char *try_twice(uint8_t door, const char *not_yet) {
     return heard(21, KL_MSG_WELCOME) ? not_yet : "is turned away";
 }
 
-static const char *watcher(const struct event *e) {
+static const char *a_watcher(const struct event *e) {
     (void)e;
     return try_twice(KL_DOOR_AGAIN, "comes again");
 }
@@ -209,11 +209,11 @@ static const char *newcomer(const struct event *e) {
 static const struct column {
     const char *name;
     const char *(*play)(const struct event *e);
-} columns[] = {{"client behind the record", behind},
+} columns[] = {{"client behind the record", lacks_some},
                {"client equal to it", equal},
                {"client ahead of it", ahead},
                {"ahead, core without states", without_states},
-               {"watcher", watcher},
+               {"watcher", a_watcher},
                {"newcomer", newcomer}};
 
 /* --- the page --- */

@@ -145,7 +145,7 @@ TEST_WITH(a_player_with_nothing_comes_back_too, make_folder, remove_folder) {
     play(4 * SECOND);
     die_and_begin_again();
     for (unsigned i = 0; i < 2; i++) {
-        struct kl_msg m = prepare_return(i, 10 + i);
+        struct kl_msg m = prepare_return(&player[i], 10 + i);
         say(10 + i, &m);
     }
     pass(1200000);
@@ -171,7 +171,7 @@ TEST_WITH(a_room_is_read_for_the_first_who_returns, make_folder, remove_folder) 
     expect_refusal(20, KL_REFUSE_STARTED, "is restoring room");
     play(SECOND);
     for (unsigned i = 0; i < PLAYERS; i++) {
-        m = prepare_return(i, 10 + i);
+        m = prepare_return(&player[i], 10 + i);
         speak(10 + i, &m); /* all before the relay's next turn */
         assert_null(heard(10 + i, KL_MSG_WELCOME));
     }
@@ -189,7 +189,7 @@ static void begin_return(void) {
     play(460 * SECOND);
     die();
     begin_life_unread();
-    struct kl_msg m = prepare_return(0, 10);
+    struct kl_msg m = prepare_return(&player[0], 10);
     speak(10, &m);
 }
 
@@ -203,7 +203,7 @@ TEST_WITH(a_long_room_is_read_in_parts, make_folder, remove_folder) {
     assert_non_null(heard(10, KL_MSG_WELCOME));
     assert_true(the_room()->lock.next_close >= 459 * 60);
     for (unsigned i = 1; i < PLAYERS; i++) {
-        struct kl_msg m = prepare_return(i, 10 + i);
+        struct kl_msg m = prepare_return(&player[i], 10 + i);
         say(10 + i, &m);
     }
     play(3 * SECOND);
@@ -232,7 +232,7 @@ TEST_WITH(a_room_that_cannot_be_read, make_folder, remove_folder) {
     read_files();
     begin_life_unread();
     file_write(file_of(KL_ENDING_RECORDING), bytes, 30, 0600);
-    struct kl_msg m = prepare_return(0, 10);
+    struct kl_msg m = prepare_return(&player[0], 10);
     say(10, &m);
     expect_refusal(10, KL_REFUSE_SEAT, "has no room room: it ended, or was lost");
     assert_null(the_room());
@@ -339,7 +339,8 @@ TEST_WITH(an_ended_room_is_not_restored, make_folder, remove_folder) {
     put_files();
     begin_life_unread();
     assert_true(kl_journal_is_unread(the_room())); /* its name is known by the tail alone */
-    struct kl_msg m = prepare_return(0, 10);
+    connect_peer(10);
+    struct kl_msg m = a_return(0, 10, "room", player[0].p.participant.status.welcome.token);
     say(10, &m);
     expect_refusal(10, KL_REFUSE_SEAT, "has no room room: it ended, or was lost");
     assert_null(only_room());
@@ -481,7 +482,7 @@ TEST_WITH(nothing_in_clear, make_folder, remove_folder) {
     assert_true(bytes_len > 5000);
     const struct kl_lobby_room *r = the_room();
     for (unsigned i = 0; i < PLAYERS; i++) {
-        assert_false(holds(player[i].token, KL_TOKEN_BYTES));
+        assert_false(holds(player[i].p.participant.status.welcome.token, KL_TOKEN_BYTES));
         assert_false(holds(r->member[i]->token_hash[0], KL_SEAT_HASH));
         assert_false(holds(r->member[i]->v.seat_key, KL_SEAT_KEY_BYTES));
     }

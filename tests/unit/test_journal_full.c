@@ -126,7 +126,7 @@ TEST_WITH(no_more_than_the_limit, make_folder, remove_folder) {
     assert_in_range(has, 1024, canon_end - 60);
     die_and_begin_again();
     assert_int_equal(frames_in(the_room()), has);
-    struct kl_msg m = prepare_return(1, 11); /* a client with more begins anew */
+    struct kl_msg m = prepare_return(&player[1], 11); /* a client with more begins anew */
     say(11, &m);
     assert_non_null(heard(11, KL_MSG_PREPARE));
     lose(11);

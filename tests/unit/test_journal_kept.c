@@ -132,7 +132,7 @@ TEST_WITH(a_match_is_kept, make_folders, remove_folders) {
     assert_null(memmem(bytes, bytes_len, address, sizeof address - 1));
     assert_null(memmem(bytes, bytes_len, secret_of_door, sizeof secret_of_door));
     for (unsigned i = 0; i < PLAYERS; i++)
-        assert_null(memmem(bytes, bytes_len, player[i].token, KL_TOKEN_BYTES));
+        assert_null(memmem(bytes, bytes_len, player[i].p.participant.status.welcome.token, KL_TOKEN_BYTES));
 }
 
 TEST_WITH(a_relay_that_is_killed_keeps_it_too, make_folders, remove_folders) {
@@ -201,7 +201,8 @@ TEST_WITH(an_ended_match_is_moved_later, make_folders, remove_folders) {
         assert_int_equal(unlink(in_kept(path)), 0);
         live_again(false);
         if (returns) {
-            struct kl_msg m = prepare_return(0, 10);
+            connect_peer(10);
+            struct kl_msg m = a_return(0, 10, "room", player[0].p.participant.status.welcome.token);
             say(10, &m);
         }
         pass(62 * SECOND);

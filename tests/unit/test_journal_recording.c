@@ -2,7 +2,7 @@
  * reports and seals. net/record/klr.h. */
 #include "tests/unit/unit.h"
 #include "tests/lib/journal_lives.h"
-#include "tests/lib/lobby_watchers.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
 #include "net/record/klr_body.h"
@@ -11,14 +11,15 @@
 
 static uint32_t wrong_at; /* from there on player 2 says another hash */
 
-static void say_hash(struct player *p, const struct kl_frame *f) {
+static void say_a_hash(struct lobby_player *p, const struct kl_frame *f) {
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has = KL_HASH_RAM}};
     m.hash.ram = m.hash.frame + (p == &player[2] && m.hash.frame >= wrong_at);
     if (f->flags & KL_FRAME_HASH) say(p->peer, &m);
 }
 
 /* A match of 20 s, in which each player says this of a frame; then its recording. */
-static void play_saying(void (*words)(struct player *, const struct kl_frame *), struct kl_klr_cursor *c) {
+static void play_saying(void (*words)(struct lobby_player *, const struct kl_frame *),
+                        struct kl_klr_cursor *c) {
     begin_game(KL_POLICY_BOUNDED);
     on_frame = words;
     play(20 * SECOND);
@@ -31,7 +32,7 @@ TEST_WITH(hashes_of_all_players_are_in_it, make_folder, remove_folder) {
     struct kl_reader r;
     unsigned hashes = 0, others = 0;
     wrong_at = 600;
-    play_saying(say_hash, &c);
+    play_saying(say_a_hash, &c);
     while (next_block(&c, KL_KLR_HASH, &r)) {
         struct kl_klr_hash h;
         kl_klr_read_hash(&r, &h);
@@ -65,10 +66,10 @@ TEST_WITH(seats_are_in_it, make_folder, remove_folder) {
 
 static struct kl_sign own[PLAYERS];
 
-static void say_signed(struct player *p, const struct kl_frame *f) {
+static void say_signed(struct lobby_player *p, const struct kl_frame *f) {
     unsigned i = (unsigned)(p - player);
     struct kl_msg m = {.kind = KL_MSG_SIGN};
-    say_hash(p, f);
+    say_a_hash(p, f);
     if (!(f->flags & KL_FRAME_HASH)) return;
     struct kl_hash h = {.frame = f->number - 1, .has = KL_HASH_RAM, .ram = f->number - 1};
     kl_sign_add(&own[i], &h);
@@ -162,7 +163,7 @@ TEST_WITH(it_is_sealed_each_minute, make_folder, remove_folder) {
     begin_game(KL_POLICY_BOUNDED);
     sign_recordings(&key);
     wrong_at = UINT32_MAX;
-    on_frame = say_hash;
+    on_frame = say_a_hash;
     play(12 * SECOND);
     assert_int_equal(count_seals(&key), 0);
     play(10 * SECOND);
@@ -174,36 +175,36 @@ TEST_WITH(it_is_sealed_each_minute, make_folder, remove_folder) {
 
 static void no_seal_comes_early(void) {
     for (unsigned i = 0; i < 2; i++) {
-        const struct kl_msg *m = got(AT_PEER + i, KL_MSG_SEAL);
-        assert_true(!m || m->seal.end <= kl_client_have(&watcher[i].lock));
+        const struct kl_msg *m = heard(AT_PEER + i, KL_MSG_SEAL);
+        assert_true(!m || m->seal.end <= kl_client_have(&watcher[i].p.participant.lock));
     }
 }
 
 TEST_WITH(a_watcher_gets_the_seals_of_its_frames, make_folder, remove_folder) {
     struct kl_relay_key key;
     lobby->limits.watchers = WATCHERS;
-    begin_watched();
+    start_room(KL_POLICY_BOUNDED);
     sign_recordings(&key);
     assert_int_equal(kl_lobby_watch_delay(the_room(), 30, "the host"), KL_OK);
     on_step = no_seal_comes_early;
-    go(5 * SECOND);
+    play(5 * SECOND);
     watches(0);
-    go(20 * SECOND);
-    assert_null(got(AT_PEER, KL_MSG_SEAL));
-    struct kl_proof first = got(0, KL_MSG_SEAL)->seal;
-    go(30 * SECOND);
-    assert_memory_equal(&got(AT_PEER, KL_MSG_SEAL)->seal, &first, sizeof first);
-    go(35 * SECOND);
-    struct kl_proof second = got(0, KL_MSG_SEAL)->seal;
+    play(20 * SECOND);
+    assert_null(heard(AT_PEER, KL_MSG_SEAL));
+    struct kl_proof first = heard(0, KL_MSG_SEAL)->seal;
+    play(30 * SECOND);
+    assert_memory_equal(&heard(AT_PEER, KL_MSG_SEAL)->seal, &first, sizeof first);
+    play(35 * SECOND);
+    struct kl_proof second = heard(0, KL_MSG_SEAL)->seal;
     assert_true(second.end > first.end);
     watches(1);
     cut(2);
     come_back(2, 12);
-    go(5 * SECOND);
-    assert_memory_equal(&got(12, KL_MSG_SEAL)->seal, &second, sizeof second);
+    play(5 * SECOND);
+    assert_memory_equal(&heard(12, KL_MSG_SEAL)->seal, &second, sizeof second);
     for (unsigned i = 0; i < 2; i++)
-        assert_memory_equal(&got(AT_PEER + i, KL_MSG_SEAL)->seal, &first, sizeof first);
-    go(30 * SECOND);
+        assert_memory_equal(&heard(AT_PEER + i, KL_MSG_SEAL)->seal, &first, sizeof first);
+    play(30 * SECOND);
     for (unsigned i = 0; i < 2; i++)
-        assert_memory_equal(&got(AT_PEER + i, KL_MSG_SEAL)->seal, &second, sizeof second);
+        assert_memory_equal(&heard(AT_PEER + i, KL_MSG_SEAL)->seal, &second, sizeof second);
 }

@@ -185,7 +185,7 @@ TEST_WITH(a_soft_patch_is_named, set_up, tear_down) {
     expect_notice(2, " lacks the soft patch hack.ips");
     unsigned told = 0;
     for (unsigned i = 0; i < 30; i++) {
-        inbox[0].count = 0;
+        forget(0, KL_MSG_NOTICE);
         hello(1, "room", 1, 3, "y");
         told += heard(0, KL_MSG_NOTICE) != NULL;
     }
@@ -321,7 +321,7 @@ TEST_WITH(a_verdict_reaches_all, set_up, tear_down) {
     assert_int_equal(heard(0, KL_MSG_VERDICT)->verdict.differs, 1);
     assert_int_equal(heard(1, KL_MSG_VERDICT)->verdict.differs, 1);
     m.hash.frame = 999999; /* of the future */
-    inbox[0].count = inbox[1].count = 0;
+    forget(0, KL_MSG_VERDICT);
     say(0, &m);
     assert_null(heard(0, KL_MSG_VERDICT));
     assert_false(inbox[0].hung_up);

@@ -1,104 +1,9 @@
 /* How a newcomer, or who comes back, gets to the present: by history, by a snapshot and what came after it,
  * by one that is ordered first. The engine is the real one on both sides. net/PROTOCOL.md §7. */
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_states.h"
-
-#include <sodium.h>
-#include <zstd.h>
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
-
-#define BYTES 50000
-
-static uint8_t state[PLAYERS][BYTES];       /* each player's serialized state */
-static bool stateless, mute, halts, spoils; /* halts: gives a half; spoils: gives something else */
-static unsigned ordered;                    /* SNAPSHOTs that player 0 has run */
-static struct fetch {
-    struct kl_offer offer;
-    unsigned offers;
-    uint32_t got;
-    uint8_t packed[2 * BYTES];
-    bool unable, slow; /* to load it */
-    bool asked,
-        whole; /* to give one; one has come: done when the next frame runs, not within the lobby's turn */
-    uint32_t begun; /* the first frame that was run after it */
-} fetch[PLAYERS];
-
-static uint32_t given_from;
-static void give_state(struct player *p) {
-    static uint8_t packed[2 * BYTES];
-    uint32_t len = pack_state(state[p - player], BYTES, packed, sizeof packed);
-    uint32_t end = halts ? len / 2 : len;
-    packed[len - 1] ^= spoils;
-    spoils = false; /* the next one does not */
-    struct kl_snapshot_piece head = {.keyframe = the_room()->snapshot.keyframe};
-    give_packed(p->peer, head, packed, given_from, end, len);
-}
-
-static void take_offer(struct player *p, const struct kl_offer *o) {
-    struct fetch *f = &fetch[p - player];
-    f->offer = *o;
-    f->offers++;
-    f->got = f->begun = 0;
-    assert_true(o->begin);
-    kl_client_begin_at(&p->lock, o->keyframe, o->interval, now_us);
-    p->pieces = p->pieces_done = 0;
-    const struct kl_digest d = digest_of(p->room_id, o->keyframe);
-    assert_int_equal(d.intervals, o->interval);
-    assert_memory_equal(d.digest, o->digest, sizeof d.digest);
-}
-
-static void load(struct player *p) {
-    static uint8_t out[BYTES];
-    struct fetch *f = &fetch[p - player];
-    struct kl_msg m = {.kind = KL_MSG_HEALED, .healed = {f->offer.keyframe, f->offer.keyframe, 0}};
-    assert_int_equal(ZSTD_decompress(out, BYTES, f->packed, f->got), BYTES);
-    assert_memory_equal(out, state[0], BYTES);
-    if (f->unable)
-        m.healed.how = KL_HEALED_NOT;
-    else
-        kl_client_go(&p->lock);
-    say(p->peer, &m);
-}
-
-static void do_what_is_owed(void) {
-    for (unsigned i = 0; i < PLAYERS; i++) {
-        bool asked = fetch[i].asked, whole = fetch[i].whole && !fetch[i].slow;
-        if (asked) fetch[i].asked = false;
-        if (whole) fetch[i].whole = false;
-        if (asked) give_state(&player[i]);
-        if (whole && player[i].linked) load(&player[i]);
-    }
-}
-
-static void obey(struct player *p, const struct kl_frame *f) {
-    unsigned who = (unsigned)(p - player);
-    do_what_is_owed();
-    if (fetch[who].offers && !fetch[who].begun) fetch[who].begun = f->number;
-    uint32_t keyframe = snapshot_ordered(p, f);
-    if (keyframe == UINT32_MAX) return;
-    ordered += who == 0;
-    struct kl_msg m = a_state(keyframe, stateless ? NULL : state[who], BYTES);
-    if (!mute) say(p->peer, &m);
-}
-
-static void take_piece(struct player *p, const struct kl_snapshot_piece *s) {
-    struct fetch *f = &fetch[p - player];
-    assert_int_equal(s->keyframe, f->offer.keyframe);
-    assert_int_equal(s->piece.offset, f->got);
-    memcpy(f->packed + f->got, s->piece.bytes, s->piece.len);
-    f->got += s->piece.len;
-    f->whole = f->got == f->offer.packed;
-}
-
-static void listen(unsigned peer, const struct kl_msg *m) {
-    struct player *p = at_peer(peer);
-    listen_message(peer, m);
-    if (!p) return;
-    if (m->kind == KL_MSG_ASK) fetch[p - player].asked = true;
-    if (m->kind == KL_MSG_OFFER) take_offer(p, &m->offer);
-    if (m->kind == KL_MSG_SNAPSHOT) take_piece(p, &m->snapshot);
-}
 
 /* The limit: what is replayed within a second, of a machine that nothing is known of: 300 frames. */
 static void begin_with(unsigned history_kib, enum kl_policy policy) {
@@ -106,24 +11,20 @@ static void begin_with(unsigned history_kib, enum kl_policy policy) {
     limits.catch_up_s = 1;
     limits.history_kib = history_kib;
     reopen(&limits);
-    stateless = mute = halts = spoils = false;
-    given_from = 0;
-    ordered = 0;
-    memset(fetch, 0, sizeof fetch);
-    for (unsigned i = 0; i < PLAYERS; i++)
-        fill_state(state[i], BYTES);
     start_room(policy);
-    on_message = listen;
-    on_frame = obey;
+    state_bytes = 50000;
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].states = true;
 }
 
 static void begin(void) {
     begin_with(0, KL_POLICY_BOUNDED);
 }
 
-static void expect_begun_at(unsigned who, uint32_t keyframe) {
-    assert_true(keyframe > 0);
-    assert_int_equal(fetch[who].begun, keyframe);
+static void expect_begun_at(unsigned who, uint32_t at) {
+    assert_true(at > 0);
+    assert_int_equal(player[who].begun, at);
+    assert_int_equal(player[who].first_run, at); /* nothing before it */
     assert_int_equal(the_room()->member[2]->v.catchup.step == KL_CATCHUP_LOADS, false);
     expect_all_at_the_end();
     assert_true(presses_lately(who));
@@ -136,7 +37,7 @@ TEST_WITH(a_short_game_is_replayed, set_up, tear_down) {
     leave(2);
     assert_int_equal(join_late(2, 12, 1), 4);
     play(4 * SECOND);
-    assert_int_equal(ordered + fetch[2].offers, 0);
+    assert_int_equal(ordered + player[2].offers, 0);
     expect_all_at_the_end();
     assert_true(presses_lately(2));
 }
@@ -150,8 +51,8 @@ TEST_WITH(a_stranger_replays_all, set_up, tear_down) {
     assert_int_equal(join_late(2, 12, 1), 4);
     play(12 * SECOND);
     strangers = 0;
-    assert_int_equal(ordered + fetch[2].offers, 0);
-    assert_int_equal(player[2].lock.first, 0);
+    assert_int_equal(ordered + player[2].offers, 0);
+    assert_int_equal(player[2].p.participant.lock.first, 0);
     expect_all_at_the_end();
     assert_true(presses_lately(2));
 }
@@ -168,9 +69,9 @@ TEST_WITH(a_long_game_by_a_snapshot, set_up, tear_down) {
         assert_true(the_room()->snapshot.kept->keyframe >= before);
         play(4 * SECOND);
         assert_in_range(canon_end - before, 5 * 60 - 5, 5 * 60 + 10);
-        assert_int_equal(fetch[2].offers, 1);
+        assert_int_equal(player[2].offers, 1);
         expect_begun_at(2, the_room()->snapshot.kept->keyframe);
-        assert_int_equal(player[2].lock.standing, KL_STANDING_IN);
+        assert_int_equal(player[2].p.participant.lock.standing, KL_STANDING_IN);
     }
 }
 
@@ -184,8 +85,9 @@ TEST_WITH(intervals_go_on, set_up, tear_down) {
     assert_int_equal(join_late(2, 12, 1), 4);
     play(4 * SECOND);
     expect_begun_at(2, the_room()->snapshot.kept->keyframe);
-    assert_int_equal(fetch[2].offer.interval * 4, fetch[2].offer.keyframe);
-    assert_int_equal(player[2].held[(canon_end - 30) % HELD].interval, (canon_end - 30) / 4);
+    assert_int_equal(player[2].p.participant.snapshot.offer.interval * 4,
+                     player[2].p.participant.snapshot.offer.keyframe);
+    assert_int_equal(player[2].p.held[(canon_end - 30) % PLAYER_HELD].interval, (canon_end - 30) / 4);
 }
 
 /* A recent one is good for the next newcomer as well; what is too old is not. */
@@ -200,8 +102,8 @@ TEST_WITH(the_kept_one_serves_again, set_up, tear_down) {
     assert_int_equal(join_late(2, 13, 1), 4);
     play(SECOND);
     assert_int_equal(ordered, 1);
-    assert_int_equal(fetch[2].offers, 2);
-    assert_true(player[2].lock.stats.next_run + 60 >= canon_end);
+    assert_int_equal(player[2].offers, 1);
+    assert_true(player[2].p.participant.lock.stats.next_run + 60 >= canon_end);
     leave(2);
     play(10 * SECOND);
     assert_int_equal(join_late(2, 14, 1), 4);
@@ -214,9 +116,9 @@ TEST_WITH(the_kept_one_serves_again, set_up, tear_down) {
 TEST_WITH(else_all_is_replayed, set_up, tear_down) {
     for (unsigned way = 0; way < 3; way++) {
         begin();
-        stateless = way == 0;
-        mute = way == 1;
-        state[1][5] ^= way == 2;
+        for (unsigned i = 0; i < PLAYERS; i++)
+            player[i].no_state = way == 0, player[i].states = way != 1;
+        player[1].machine ^= way == 2;
         play(20 * SECOND);
         leave(2);
         assert_int_equal(join_late(2, 12, 1), 4);
@@ -226,8 +128,8 @@ TEST_WITH(else_all_is_replayed, set_up, tear_down) {
             is_told = is_told || told(12, "you run the match from frame 0 on");
         }
         assert_int_equal(ordered, way == 0 ? 1 : 2);
-        assert_int_equal(fetch[2].offers, 0);
-        assert_int_equal(player[2].lock.first, 0);
+        assert_int_equal(player[2].offers, 0);
+        assert_int_equal(player[2].p.participant.lock.first, 0);
         assert_true(is_told);
         expect_all_at_the_end();
         assert_true(presses_lately(2));
@@ -239,16 +141,14 @@ TEST_WITH(a_machine_that_cannot_load_gets_the_history, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
-    fetch[2].unable = true;
+    player[2].unable = true;
     join_late(2, 12, 1);
-    const struct kl_msg *again = heard(12, KL_MSG_PREPARE);
+    forget(12, KL_MSG_PREPARE);
     play(SECOND / 2);
-    assert_ptr_not_equal(heard(12, KL_MSG_PREPARE), again);
-    begin_client(&player[2]);
-    kl_client_return(&player[2].lock, now_us);
-    ready(12, "a");
+    assert_non_null(heard(12, KL_MSG_PREPARE));
+    load_start(&player[2]);
     play(5 * SECOND);
-    assert_int_equal(fetch[2].offers, 1);
+    assert_int_equal(player[2].offers, 1);
     expect_all_at_the_end();
     assert_true(presses_lately(2));
 }
@@ -269,10 +169,10 @@ TEST_WITH(the_beginning_makes_way, set_up, tear_down) {
     expect_refusal(14, KL_REFUSE_STARTED, "you load no state of other players");
     assert_int_equal(join_late(2, 12, 1), 4);
     play(4 * SECOND);
-    assert_true(fetch[2].begun > 0);
+    assert_true(player[2].begun > 0);
     expect_all_at_the_end();
     leave(2);
-    fetch[2].unable = true;
+    player[2].unable = true;
     join_late(2, 13, 1);
     play(SECOND);
     vanish(2);
@@ -282,15 +182,12 @@ TEST_WITH(the_beginning_makes_way, set_up, tear_down) {
 /* A core without states closes the room to newcomers, and everybody is told. */
 TEST_WITH(no_beginning_and_no_states, set_up, tear_down) {
     begin_with(64, KL_POLICY_BOUNDED);
-    stateless = true;
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].no_state = true;
     mash();
     play(60 * SECOND);
     assert_true(the_room()->past.history.first > 0);
-    bool told = false;
-    for (unsigned i = 0; i < inbox[0].count && i < QUEUE; i++)
-        told = told || (inbox[0].msg[i].kind == KL_MSG_NOTICE &&
-                        strstr(inbox[0].msg[i].text.text, "nobody can join this room any more"));
-    assert_true(told);
+    assert_true(told(0, "nobody can join this room any more"));
     leave(2);
     connect_peer(12);
     struct kl_msg m = a_hello(12, "room", 1, PLAYERS, "x");
@@ -302,13 +199,13 @@ TEST_WITH(no_beginning_and_no_states, set_up, tear_down) {
 TEST_WITH(back_after_long, set_up, tear_down) {
     begin();
     play(5 * SECOND);
-    uint32_t had = player[2].lock.stats.next_run;
+    uint32_t had = player[2].p.participant.lock.stats.next_run;
     cut(2);
     play(20 * SECOND);
     come_back(2, 12);
     play(4 * SECOND);
     assert_int_equal(ordered, 1);
-    assert_true(fetch[2].begun > had + 60 * 18);
+    assert_true(player[2].begun > had + 60 * 18);
     expect_begun_at(2, the_room()->snapshot.kept->keyframe);
     cut(2);
     play(2 * SECOND);
@@ -323,30 +220,21 @@ TEST_WITH(lost_before_it_is_loaded, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
-    fetch[2].slow = true;
+    player[2].loads = false;
     join_late(2, 12, 1);
     play(SECOND);
     assert_true(the_room()->member[2]->v.catchup.step == KL_CATCHUP_LOADS);
-    assert_int_equal(player[2].lock.stats.next_run, fetch[2].offer.keyframe);
-    player[2].linked = false;
-    lose(12);
-    fetch[2].slow = false;
+    assert_int_equal(player[2].p.participant.lock.stats.next_run,
+                     player[2].p.participant.snapshot.offer.keyframe);
+    cut(2);
+    player[2].loads = true;
     play(SECOND);
-    struct kl_msg m = prepare_return(2, 22);
-    const struct kl_seat_key *k = seat_key(12);
-    m.back.fresh = true;
-    m.back.have = m.back.intervals = 0;
-    kl_facts_add(&m.back.facts, "content", "x");
-    memcpy(m.back.seat_key, k->pub, sizeof m.back.seat_key);
-    kl_seat_sign(k, inbox[22].binding, player[2].token, m.back.signature);
-    say(22, &m);
+    come_back(2, 22);
     assert_non_null(heard(22, KL_MSG_PREPARE));
-    begin_client(&player[2]);
-    kl_client_return(&player[2].lock, now_us);
-    ready(22, "a");
+    load_start(&player[2]);
     play(4 * SECOND);
-    expect_begun_at(2, fetch[2].offer.keyframe);
-    assert_int_equal(fetch[2].offers, 2);
+    expect_begun_at(2, player[2].p.participant.snapshot.offer.keyframe);
+    assert_int_equal(player[2].offers, 2);
 }
 
 /* Nobody catches up by a snapshot that never gets there. */
@@ -354,7 +242,7 @@ TEST_WITH(it_does_not_arrive, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
-    fetch[2].slow = true;
+    player[2].loads = false;
     join_late(2, 12, 1);
     play(9 * SECOND);
     assert_false(inbox[12].hung_up);
@@ -370,22 +258,19 @@ TEST_WITH(it_goes_on_as_it_comes, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
-    halts = true;
+    player[0].halts = player[1].halts = true;
     join_late(2, 12, 1);
     play(SECOND);
     const struct kl_lobby_packed *k = the_room()->snapshot.coming;
     assert_non_null(k);
-    assert_int_equal(fetch[2].offers, 1);
-    assert_int_equal(fetch[2].offer.keyframe, k->keyframe);
-    assert_in_range(fetch[2].got, k->have - KL_BULK_MAX, k->have);
-    assert_int_equal(player[2].lock.stats.next_run, k->keyframe);
-    halts = false;
-    given_from = k->have;
-    unsigned giver = the_room()->snapshot.giver;
-    give_state(&player[giver]);
+    assert_int_equal(player[2].offers, 1);
+    assert_int_equal(player[2].p.participant.snapshot.offer.keyframe, k->keyframe);
+    assert_in_range(player[2].p.participant.snapshot.have, k->have - KL_BULK_MAX, k->have);
+    assert_int_equal(player[2].p.participant.lock.stats.next_run, k->keyframe);
+    player[0].halts = player[1].halts = false;
     play(4 * SECOND);
-    assert_int_equal(fetch[2].offers, 1);
-    expect_begun_at(2, fetch[2].offer.keyframe);
+    assert_int_equal(player[2].offers, 1);
+    expect_begun_at(2, player[2].p.participant.snapshot.offer.keyframe);
 }
 
 /* The giver leaves in the middle of it, or gives something else: nobody has got all of that, and the next
@@ -395,19 +280,19 @@ TEST_WITH(the_next_one_gives_it, set_up, tear_down) {
         begin();
         play(20 * SECOND);
         leave(2);
-        halts = way == 0;
+        player[0].halts = player[1].halts = way == 0;
         spoils = way == 1;
         join_late(2, 12, 1);
         unsigned giver = way == 0 ? the_room()->snapshot.giver : inbox[0].hung_up ? 0 : 1;
-        halts = spoils = false;
+        player[0].halts = player[1].halts = false;
         if (way == 0) play(SECOND);
         vanish(giver);
         if (way == 0) lose(player[giver].peer);
         play(6 * SECOND);
-        assert_int_equal(player[2].lock.waits, false);
-        assert_true(fetch[2].begun > 0);
-        assert_int_equal(fetch[2].begun, fetch[2].offer.keyframe);
-        assert_true(player[2].lock.stats.next_run + 60 >= canon_end);
+        assert_int_equal(player[2].p.participant.lock.waits, false);
+        assert_true(player[2].begun > 0);
+        assert_int_equal(player[2].begun, player[2].p.participant.snapshot.offer.keyframe);
+        assert_true(player[2].p.participant.lock.stats.next_run + 60 >= canon_end);
     }
 }
 
@@ -420,9 +305,9 @@ TEST_WITH(a_room_that_pauses, set_up, tear_down) {
     play(SECOND);
     assert_int_equal(join_late(2, 12, 1), 4);
     play(SECOND);
-    assert_int_equal(player[2].lock.stats.next_run, 0);
+    assert_int_equal(player[2].p.participant.lock.stats.next_run, 0);
     play(8 * SECOND);
-    assert_int_equal(fetch[2].offers, 0);
+    assert_int_equal(player[2].offers, 0);
     order(0, KL_COMMAND_PAUSE, 0);
     play(4 * SECOND);
     expect_all_at_the_end();

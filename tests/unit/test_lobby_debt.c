@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_watchers.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
 #include "net/engine/lock_relay_return.h"
@@ -57,11 +57,11 @@ static void judge(const char *what) {
 /* Three play with all devices in motion, so a joining is long. */
 static void play_long(void) {
     fixed_spacing = 5;
-    begin_watched();
+    start_room(KL_POLICY_BOUNDED);
     let_in = refused = 0;
     next_peer = FIRST;
     mash();
-    go(30 * SECOND);
+    play(30 * SECOND);
     assert_true(joining() > 100000);
 }
 
@@ -90,7 +90,7 @@ static bool returns_fresh(const uint8_t *token, unsigned peer) {
 /* Plays long, then Mal's link is cut. token: for the return. */
 static void lose_mal(uint8_t token[KL_TOKEN_BYTES]) {
     play_long();
-    memcpy(token, player[MAL].token, KL_TOKEN_BYTES);
+    memcpy(token, player[MAL].p.participant.status.welcome.token, KL_TOKEN_BYTES);
     cut(MAL);
     player[MAL].plays = false;
 }
@@ -101,10 +101,10 @@ TEST_WITH(returns_with_nothing, set_up_many, tear_down) {
     for (unsigned i = 0; i < 3 * TIMES; i++) {
         unsigned peer = fresh_peer();
         if (returns_fresh(token, peer)) {
-            memcpy(token, got(peer, KL_MSG_WELCOME)->welcome.token, sizeof token);
+            memcpy(token, heard(peer, KL_MSG_WELCOME)->welcome.token, sizeof token);
             ready(peer, "a");
         }
-        go(EACH_US);
+        play(EACH_US);
         if (i % 2 && !inbox[peer].hung_up) lose(peer);
         assert_true(i + 1 != TIMES || let_in <= 4);
     }
@@ -124,8 +124,8 @@ TEST_WITH(returns_with_little, set_up_many, tear_down) {
         m.back.have = 1;
         say(peer, &m);
         assert_false(inbox[peer].hung_up); /* one with frames is never refused */
-        memcpy(token, got(peer, KL_MSG_WELCOME)->welcome.token, sizeof token);
-        go(EACH_US);
+        memcpy(token, heard(peer, KL_MSG_WELCOME)->welcome.token, sizeof token);
+        play(EACH_US);
     }
     judge("returns with one frame");
     expect_all_at_the_end();
@@ -141,10 +141,10 @@ static void come_and_go(unsigned seats, bool bye_too) {
         struct kl_msg m = a_hello(peer, "room", seats, PLAYERS, "x");
         enter(peer, &m);
         if (is_served(peer, "you joined too often: try again in ")) {
-            go(EACH_US / 4);
+            play(EACH_US / 4);
             ready(peer, "a");
         }
-        go(EACH_US);
+        play(EACH_US);
         if (!inbox[peer].hung_up && bye_too) bye(peer);
         inbox[peer].gone = true;
     }
@@ -176,9 +176,9 @@ TEST_WITH(a_client_that_waits_comes_in, set_up_many, tear_down) {
         assert_in_range(i, 0, 20);
         enter(peer, &m);
         if (is_served(peer, "you joined too often")) {
-            go(SECOND / 2);
+            play(SECOND / 2);
             ready(peer, "a");
-            go(SECOND / 2);
+            play(SECOND / 2);
             bye(peer);
         } else {
             const char *text = heard(peer, KL_MSG_REFUSE)->text.text;
@@ -189,7 +189,7 @@ TEST_WITH(a_client_that_waits_comes_in, set_up_many, tear_down) {
     address_of_peers = "192.0.2.67:5";
     enter(peer, &m);
     assert_true(inbox[peer].hung_up);
-    go(wait_s * SECOND);
+    play(wait_s * SECOND);
     enter(peer, &m);
     assert_false(inbox[peer].hung_up);
 }
@@ -206,16 +206,16 @@ TEST_WITH(a_client_that_crashes_again_and_again_keeps_its_debt, set_up_many, tea
     play_long();
     for (unsigned i = 0; i < 3; i++) {
         crashes(1);
-        go(2 * SECOND);
+        play(2 * SECOND);
         assert_true(inbox[player[1].peer].traffic.down > joining() / 2); /* it got all of it */
     }
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].mashes = false;
     for (unsigned i = 0; i < 3; i++) {
-        go(20 * SECOND);
+        play(20 * SECOND);
         crashes(1);
     }
-    go(10 * SECOND);
+    play(10 * SECOND);
     expect_all_at_the_end();
 }
 
@@ -226,20 +226,20 @@ TEST_WITH(a_household_crashes, set_up_many, tear_down) {
         cut(i);
     for (unsigned i = 0; i < PLAYERS; i++)
         crashes(i);
-    go(10 * SECOND);
+    play(10 * SECOND);
     expect_all_at_the_end();
     for (unsigned i = 1; i < PLAYERS; i++)
         leave(i);
     for (unsigned i = 1; i < PLAYERS; i++)
         (void)join_late(i, fresh_peer(), 1);
-    go(10 * SECOND);
+    play(10 * SECOND);
     expect_all_at_the_end();
 }
 
 /* Bytes down for each byte up, while everything is in motion. */
 static double stream(unsigned peer, uint64_t us) {
     struct kl_traffic was = inbox[peer].traffic, *now = &inbox[peer].traffic;
-    go(us);
+    play(us);
     return (double)(now->down - was.down) / (double)(now->up - was.up);
 }
 
@@ -253,7 +253,7 @@ static void longer_frames(void) {
 TEST_WITH(the_games_own_stream, set_up_many, tear_down) {
     play_long();
     watches(0);
-    go(90 * SECOND);
+    play(90 * SECOND);
     assert_int_equal(the_room()->member[1]->v.owed, 0);
     assert_int_equal(the_room()->watch.at[0]->v.owed, 0); /* they have paid for their joinings by now */
     double player_ratio = stream(1, 30 * SECOND), watcher_ratio = stream(AT_PEER, 30 * SECOND);

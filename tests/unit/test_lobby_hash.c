@@ -3,16 +3,16 @@
 #include <zstd.h>
 
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_machines.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
 
 /* The others' difference is told when the slowest of those who play has spoken, and not before. */
 TEST_WITH(nothing_is_told_before_all_have_spoken, set_up, tear_down) {
     begin_machines();
-    late_by_us[2] = 700000;
-    machine[1] = 8;
-    go_on(6 * SECOND);
+    player[2].late_by_us = 700000;
+    player[1].machine = 8;
+    play(6 * SECOND);
     expect_in_sync(1);
     assert_int_equal(the_room()->heal.count, 1);
     assert_int_equal(heard_early, 0);
@@ -22,51 +22,51 @@ TEST_WITH(nothing_is_told_before_all_have_spoken, set_up, tear_down) {
  * this one says. It is compared all the same. */
 TEST_WITH(a_client_that_is_too_late_has_no_vote, set_up, tear_down) {
     begin_machines();
-    late_by_us[2] = 1200000;
-    machine[1] = machine[2] = 8;
+    player[2].late_by_us = 1200000;
+    player[1].machine = player[2].machine = 8;
     fixed_spacing = 0;
-    go_on(6 * SECOND);
+    play(6 * SECOND);
     assert_true(heard_early > 0);
-    assert_int_equal(machine[0], 7);
-    assert_int_equal(machine[1], 7);
-    late_by_us[2] = 0;
-    go_on(4 * SECOND);
-    assert_int_equal(machine[2], 7);
+    assert_int_equal(player[0].machine, 7);
+    assert_int_equal(player[1].machine, 7);
+    player[2].late_by_us = 0;
+    play(4 * SECOND);
+    assert_int_equal(player[2].machine, 7);
     assert_int_equal(verdict.differs, 0);
 }
 
 /* Silence has no vote, and is nobody's fault: the others are compared. */
 TEST_WITH(a_silent_client_is_counted_on_no_side, set_up, tear_down) {
     begin_machines();
-    says[1] = false;
-    machine[1] = 8;
-    go_on(5 * SECOND);
+    player[1].says = false;
+    player[1].machine = 8;
+    play(5 * SECOND);
     assert_false(inbox[player[1].peer].hung_up);
     assert_false(verdict.complete);
     assert_int_equal(verdict.differs, 0);
-    machine[2] = 9; /* one against one, as far as is known: the host is right */
-    go_on(4 * SECOND);
-    assert_int_equal(machine[2], 7);
-    assert_int_equal(offers[1], 0);
+    player[2].machine = 9; /* one against one, as far as is known: the host is right */
+    play(4 * SECOND);
+    assert_int_equal(player[2].machine, 7);
+    assert_int_equal(player[1].offers, 0);
     assert_int_equal(the_room()->heal.count, 1);
-    says[1] = true; /* and is looked at again */
-    go_on(5 * SECOND);
+    player[1].says = true; /* and is looked at again */
+    play(5 * SECOND);
     expect_in_sync(2);
 }
 
 /* The first word counts. */
 TEST_WITH(a_client_that_says_two_hashes_is_heard_once, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    late_by_us[2] = 500000;
-    while (!late_us[2])
-        go_on(20000);
-    struct kl_msg m = late[2]; /* of the same label */
+    player[1].machine = 8;
+    player[2].late_by_us = 500000;
+    while (!player[2].late_us)
+        play(20000);
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = player[2].late}; /* of the same label */
     say(player[1].peer, &m);
-    go_on(SECOND);
+    play(SECOND);
     assert_int_equal(verdict.differs, 1);
-    late_by_us[2] = 0;
-    go_on(3 * SECOND);
+    player[2].late_by_us = 0;
+    play(3 * SECOND);
     expect_in_sync(1);
 }
 
@@ -74,8 +74,8 @@ TEST_WITH(a_client_that_says_two_hashes_is_heard_once, set_up, tear_down) {
 TEST_WITH(hashes_of_before_a_given_state_do_not_count, set_up, tear_down) {
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has = KL_HASH_RAM, .ram = 7}};
     begin_machines();
-    says[1] = false;
-    go_on(SECOND);
+    player[1].says = false;
+    play(SECOND);
     m.hash.frame = the_room()->lock.next_close - 10;
     the_room()->member[1]->v.catchup.begins = m.hash.frame + 1;
     say(player[1].peer, &m);
@@ -88,27 +88,24 @@ TEST_WITH(hashes_of_before_a_given_state_do_not_count, set_up, tear_down) {
 /* A newer session of whom it is about: what the old one was sent is not waited for. */
 TEST_WITH(a_client_that_is_back_in_time_is_not_missed, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    loads[1] = false;
+    player[1].machine = 8;
+    player[1].loads = false;
     while (!the_room()->member[1]->heal.loads)
-        go_on(20000);
-    to_load[1] = false;
-    late_us[1] = 0;
+        play(20000);
     come_back(1, 11);
     assert_false(the_room()->member[1]->heal.loads);
-    to_load[1] = false;
-    loads[1] = true;
-    go_on(5 * SECOND);
+    player[1].loads = true;
+    play(5 * SECOND);
     expect_in_sync(1);
 }
 
 /* A newcomer in a place has not said the hashes of the one before. */
 TEST_WITH(whose_place_it_was, set_up, tear_down) {
     begin_machines();
-    says[2] = false;
-    machine[1] = 8;
+    player[2].says = false;
+    player[1].machine = 8;
     while (the_room()->heal.phase != KL_HEAL_FOUND) /* and the third is waited for */
-        go_on(20000);
+        play(20000);
     cut(1);
     player[1].plays = false;
     the_room()->seat_time_s = 0;
@@ -126,10 +123,10 @@ TEST_WITH(whose_place_it_was, set_up, tear_down) {
 /* Verdicts that are held back for who takes nothing do not keep the relay awake. */
 TEST_WITH(held_back, set_up, tear_down) {
     begin_machines();
-    says[2] = false;
-    go_on(1200000);
+    player[2].says = false;
+    play(1200000);
     inbox[1].pending = KL_VERDICTS_UNDER_WAY + 1;
-    go_on(4 * SECOND);
+    play(4 * SECOND);
     for (unsigned i = 0; i < 250; i++) {
         run();
         assert_true(kl_lobby_due_us(lobby) > now_us);
@@ -145,20 +142,20 @@ TEST_WITH(hashes_while_the_room_stands_decide_nothing, set_up, tear_down) {
     fixed_spacing = 0;
     do {
         order(0, KL_COMMAND_PAUSE, 0);
-        go_on(300000);
+        play(300000);
         order(0, KL_COMMAND_PAUSE, 1);
-        go_on(2 * SECOND);
+        play(2 * SECOND);
         assert_true(the_room()->lock.paused);
     } while (the_room()->lock.next_close % 60 != 0); /* until the next keyframe is one that will be marked */
-    machine[1] = 8;
-    say_hash(1, the_room()->lock.next_close - 1);
-    go_on(1500000);
+    player[1].machine = 8;
+    say_hash(&player[1], the_room()->lock.next_close - 1);
+    play(1500000);
     assert_true(the_room()->heal.verdicts.any_open &&
                 the_room()->heal.verdicts.open == the_room()->lock.next_close - 1);
     order(0, KL_COMMAND_PAUSE, 0);
-    go_on(5 * SECOND);
-    assert_int_equal(offers[0] + offers[2], 0);
-    assert_int_equal(machine[0], 7);
+    play(5 * SECOND);
+    assert_int_equal(player[0].offers + player[2].offers, 0);
+    assert_int_equal(player[0].machine, 7);
     expect_in_sync(1); /* with the next hash he is found out */
 }
 
@@ -167,8 +164,8 @@ TEST_WITH(labels_far_back_are_forgotten, set_up, tear_down) {
     struct kl_msg old = {.kind = KL_MSG_HASH, .hash = {.has = KL_HASH_RAM}};
     begin_machines();
     for (unsigned i = 0; i < PLAYERS; i++)
-        says[i] = false;
-    go_on(20 * SECOND);
+        player[i].says = false;
+    play(20 * SECOND);
     uint32_t back = the_room()->lock.next_close - KL_KEPT_FRAMES;
     for (unsigned i = 0; i < 2; i++) {
         old.hash.frame = i ? back + 100 : back - 1;
@@ -182,29 +179,29 @@ TEST_WITH(labels_far_back_are_forgotten, set_up, tear_down) {
 TEST_WITH(a_copied_state_does_not_count, set_up, tear_down) {
     for (unsigned given = 0; given < 2; given++) {
         begin_machines();
-        machine[1] = 8;
-        copies[1] = true;
-        gives[1] = given;
+        player[1].machine = 8;
+        player[1].copies = true;
+        player[1].gives = given;
         the_room()->member[0]->failed_gives = the_room()->member[2]->failed_gives =
             1; /* so that he is asked first */
         assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
-        while (!to_give[1] && the_room()->snapshot.phase != KL_SNAPSHOT_NONE)
+        while (!player[1].to_give && the_room()->snapshot.phase != KL_SNAPSHOT_NONE)
             play(STEP_US);
-        assert_true(to_give[1]);
-        go_on(12 * SECOND);
+        assert_true(player[1].to_give);
+        play(12 * SECOND);
         assert_int_equal(inbox[player[1].peer].hung_up, given); /* a lie is one, silence costs a while */
         if (given) {
             expect_refusal(player[1].peer, KL_REFUSE_PROTOCOL, "does not match the hash that you gave");
             vanish(1);
         } else
             expect_in_sync(1);
-        assert_int_equal(machine[0], 7);
-        assert_int_equal(machine[2], 7);
-        uint8_t kept[BYTES], ours[BYTES];
+        assert_int_equal(player[0].machine, 7);
+        assert_int_equal(player[2].machine, 7);
+        static uint8_t kept[PLAYER_STATE_BYTES], ours[PLAYER_STATE_BYTES];
         const struct kl_lobby_packed *k = the_room()->snapshot.kept;
-        state_of_machine(0, ours);
-        assert_int_equal(ZSTD_decompress(kept, BYTES, k->packed, k->len), BYTES);
-        assert_memory_equal(kept, ours, BYTES);
+        state_of_machine(&player[0], ours);
+        assert_int_equal(ZSTD_decompress(kept, sizeof kept, k->packed, k->len), state_bytes);
+        assert_memory_equal(kept, ours, state_bytes);
         begin_again();
     }
 }
@@ -226,26 +223,26 @@ static bool asks(void) {
 /* Two whose machines part at once from each state that they go back to; nobody can begin anew. */
 static void begin_apart(void) {
     begin_machines();
-    machine_leaves(2);
+    leave(2);
     kl_lobby_start_free(the_room());
-    machine[1] = 8;
-    at_once[1] = true;
+    player[1].machine = 8;
+    player[1].at_once = true;
 }
 
 /* Until the room asks and stands. */
 static void begin_asked(void) {
     begin_apart();
     for (uint64_t end_us = now_us + 10 * SECOND; now_us < end_us && !(asks() && the_room()->lock.paused);)
-        go_on(20000);
+        play(20000);
     assert_true(asks() && the_room()->lock.paused);
-    go_on(100000);
+    play(100000);
 }
 
 static void expect_on(unsigned who) {
-    uint32_t from = player[who].lock.stats.next_run;
+    uint32_t from = player[who].p.participant.lock.stats.next_run;
     assert_false(the_room()->lock.paused || asks());
-    go_on(2 * SECOND);
-    assert_true(player[who].lock.stats.next_run > from + 60);
+    play(2 * SECOND);
+    assert_true(player[who].p.participant.lock.stats.next_run > from + 60);
 }
 
 TEST_WITH(each_player_is_asked_and_all_must_agree, set_up, tear_down) {
@@ -258,7 +255,7 @@ TEST_WITH(each_player_is_asked_and_all_must_agree, set_up, tear_down) {
     }
     resume(0); /* the host's word is one of two */
     resume(0);
-    go_on(5 * SECOND);
+    play(5 * SECOND);
     assert_true(the_room()->lock.paused && asks());
     resume(1);
     expect_on(0);
@@ -267,27 +264,27 @@ TEST_WITH(each_player_is_asked_and_all_must_agree, set_up, tear_down) {
     assert_int_equal(verdict.differs, 1); /* known, and not healed any more */
     assert_true(verdict.parts & KL_PARTS_LEFT);
     assert_true(the_room()->heal.hopeless);
-    assert_int_equal(rewinds[0], 1);
+    assert_int_equal(player[0].rewinds, 1);
 }
 
 /* One may be asleep, or a liar that has the others stand. */
 TEST_WITH(without_an_answer_the_room_goes_on_after_30_s, set_up, tear_down) {
     begin_asked();
     resume(0);
-    go_on(28 * SECOND);
+    play(28 * SECOND);
     assert_true(the_room()->lock.paused);
-    go_on(3 * SECOND);
+    play(3 * SECOND);
     expect_on(0);
 }
 
 TEST_WITH(an_answer_before_the_pause_begins_counts, set_up, tear_down) {
     begin_apart();
     for (uint64_t end_us = now_us + 10 * SECOND; now_us < end_us && !asks();)
-        go_on(20000);
+        play(20000);
     assert_true(asks() && !the_room()->lock.paused);
     resume(0);
     resume(1);
-    go_on(2 * SECOND);
+    play(2 * SECOND);
     expect_on(1);
 }
 
@@ -307,7 +304,7 @@ TEST_WITH(a_player_in_its_menu_or_without_a_link_is_not_waited_for, set_up, tear
 /* The one that is left differs from nobody, and healing is there for the next difference. */
 TEST_WITH(the_room_goes_on_if_the_other_leaves, set_up, tear_down) {
     begin_asked();
-    machine_leaves(1);
+    leave(1);
     expect_on(0);
     assert_int_equal(verdict.differs, 0);
     assert_false(the_room()->heal.hopeless);
@@ -316,12 +313,12 @@ TEST_WITH(the_room_goes_on_if_the_other_leaves, set_up, tear_down) {
 TEST_WITH(a_player_that_comes_back_is_asked, set_up, tear_down) {
     begin_asked();
     cut(1);
-    inbox[AGAIN_PEER].count = 0;
+    forget(AGAIN_PEER, KL_MSG_NOTICE);
     come_back(1, AGAIN_PEER);
-    go_on(SECOND);
+    play(SECOND);
     assert_string_equal(heard(AGAIN_PEER, KL_MSG_NOTICE)->text.text, question);
     resume(0);
-    go_on(SECOND);
+    play(SECOND);
     assert_true(asks());
     resume(1);
     assert_false(asks());
@@ -332,11 +329,11 @@ TEST_WITH(a_newcomer_is_told_that_machines_differ, set_up, tear_down) {
     begin_asked();
     resume(0);
     resume(1);
-    go_on(SECOND);
+    play(SECOND);
     cut(1);
-    inbox[AGAIN_PEER].count = 0;
+    forget(AGAIN_PEER, KL_MSG_NOTICE);
     come_back(1, AGAIN_PEER);
-    go_on(SECOND);
+    play(SECOND);
     assert_true(told(AGAIN_PEER, "machines differ in RAM: p0 (1), p1 (2)"));
 }
 
@@ -356,11 +353,11 @@ TEST_WITH(the_question_comes_once_in_ten_minutes, set_up, tear_down) {
     resume(0);
     resume(1);
     for (unsigned minute = 1; minute < 9; minute++) {
-        go_on(60 * SECOND);
+        play(60 * SECOND);
         order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
         assert_false(the_room()->heal.hopeless);
         for (unsigned s = 0; s < 10; s++) {
-            go_on(SECOND);
+            play(SECOND);
             assert_false(asks() || the_room()->lock.paused);
         }
         assert_true(the_room()->heal.hopeless);
@@ -372,22 +369,22 @@ TEST_WITH(playing_on_ends_when_the_machines_are_equal, set_up, tear_down) {
     begin_asked();
     resume(0);
     resume(1);
-    at_once[1] = false;
-    machine[1] = machine[0];
-    go_on(3 * SECOND);
+    player[1].at_once = false;
+    player[1].machine = player[0].machine;
+    play(3 * SECOND);
     assert_false(the_room()->heal.hopeless);
     unsigned before = the_room()->heal.count;
-    machine[1] = 9;
-    go_on(4 * SECOND);
+    player[1].machine = 9;
+    play(4 * SECOND);
     expect_in_sync(before + 1);
 }
 
 /* A core without states, whose beginning is not kept. */
 TEST_WITH(a_core_without_states_has_its_players_asked, set_up, tear_down) {
     begin_apart();
-    no_states = true;
+    player[0].no_state = player[1].no_state = true;
     the_room()->snapshot.unfit = true;
-    go_on(10 * SECOND);
+    play(10 * SECOND);
     assert_true(asks() && the_room()->lock.paused);
     assert_string_equal(heard(player[0].peer, KL_MSG_NOTICE)->text.text, question);
 }
@@ -397,24 +394,24 @@ TEST_WITH(the_one_that_differs_from_all_others_is_named, set_up, tear_down) {
     begin_machines();
     kl_lobby_start_free(the_room());
     the_room()->snapshot.unfit = true;
-    machine[1] = 8;
-    go_on(4 * SECOND);
+    player[1].machine = 8;
+    play(4 * SECOND);
     assert_true(asks() && the_room()->lock.paused);
     assert_string_equal(heard(player[2].peer, KL_MSG_NOTICE)->text.text,
                         "machines differ in RAM: p1 (2). Go on?");
     resume(0);
     resume(2);
     assert_true(asks());
-    machine_leaves(1);
-    go_on(2 * SECOND);
+    leave(1);
+    play(2 * SECOND);
     expect_on(2);
 }
 
 TEST_WITH(a_room_that_pauses_by_its_rule_goes_on_by_anybody, set_up, tear_down) {
     begin_machines();
     order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_PAUSE);
-    machine[1] = 8;
-    go_on(4 * SECOND);
+    player[1].machine = 8;
+    play(4 * SECOND);
     assert_true(the_room()->lock.paused);
     assert_true(told(player[1].peer, "paused by the room's rule. Go on?"));
     resume(1);
@@ -426,11 +423,11 @@ TEST_WITH(a_room_that_pauses_by_its_rule_goes_on_by_anybody, set_up, tear_down) 
 /* Each is another one: the machines were equal in between. */
 TEST_WITH(separate_differences_are_each_healed_by_own_states, set_up, tear_down) {
     begin_machines();
-    machine_leaves(2);
+    leave(2);
     for (unsigned i = 1; i <= 4; i++) {
-        machine[i & 1] = 8;
-        go_on(5 * SECOND);
-        assert_int_equal(rewinds[0], i);
+        player[i & 1].machine = 8;
+        play(5 * SECOND);
+        assert_int_equal(player[0].rewinds, i);
         expect_in_sync(i);
     }
     assert_int_equal(the_room()->member[0]->heal.anew + the_room()->member[1]->heal.anew, 0);
@@ -439,17 +436,17 @@ TEST_WITH(separate_differences_are_each_healed_by_own_states, set_up, tear_down)
 /* So many ties, each of which takes the second machine so long; each is over when the next one comes. */
 static unsigned ties_until_asked(unsigned seconds_apart, uint64_t heals_us, unsigned most) {
     begin_machines();
-    machine_leaves(2);
+    leave(2);
     for (unsigned i = 1; i <= most; i++) {
         uint64_t end_us = now_us + seconds_apart * SECOND;
-        loads[1] = false;
-        machine[1] = 8;
-        while (rewinds[1] < i && !asks() && now_us < end_us)
-            go_on(20000);
+        player[1].loads = false;
+        player[1].machine = 8;
+        while (player[1].rewinds < i && !asks() && now_us < end_us)
+            play(20000);
         if (asks()) return i;
-        go_on(heals_us);
-        loads[1] = true;
-        go_on(end_us - now_us);
+        play(heals_us);
+        player[1].loads = true;
+        play(end_us - now_us);
     }
     return 0;
 }
@@ -473,7 +470,7 @@ TEST_WITH(the_time_is_kept_for_a_player_who_comes_again, set_up, tear_down) {
     (void)ties_until_asked(20, 2 * SECOND, 1);
     uint64_t spent_us = the_room()->member[1]->v.spent.healed_us;
     assert_true(spent_us > now_us);
-    machine_leaves(1);
+    leave(1);
     join_late(1, player[1].peer, 1);
     assert_int_equal(the_room()->member[1]->v.spent.healed_us, spent_us);
 }
@@ -516,48 +513,48 @@ TEST_WITH(the_game_begins_without_saves, set_up, all_consent_again) {
 /* Against two a stranger goes back to its own state, and nobody else does. */
 TEST_WITH(its_own_state, set_up, all_consent_again) {
     begin_with(1 << 1);
-    go_on(2 * SECOND);
-    machine[1] = 8;
-    go_on(4 * SECOND);
-    assert_true(rewinds[1] == 1 && !rewinds[0] && !rewinds[2]);
-    assert_int_equal(offers[0] + offers[1] + offers[2], 0);
+    play(2 * SECOND);
+    player[1].machine = 8;
+    play(4 * SECOND);
+    assert_true(player[1].rewinds == 1 && !player[0].rewinds && !player[2].rewinds);
+    assert_int_equal(player[0].offers + player[1].offers + player[2].offers, 0);
     expect_in_sync(1);
 }
 
 /* The others' states are still for those that want them. */
 TEST_WITH(one_of_each, set_up, all_consent_again) {
     begin_with(1 << 1);
-    go_on(2 * SECOND);
-    machine[2] = 8;
-    go_on(4 * SECOND);
-    assert_int_equal(offers[2], 1);
-    assert_int_equal(rewinds[2], 0);
+    play(2 * SECOND);
+    player[2].machine = 8;
+    play(4 * SECOND);
+    assert_int_equal(player[2].offers, 1);
+    assert_int_equal(player[2].rewinds, 0);
     expect_in_sync(1);
 }
 
 /* Its state led it astray again: it runs the game from the beginning, where that is kept. */
 TEST_WITH(from_the_beginning, set_up, all_consent_again) {
     begin_with(1 << 1);
-    go_on(2 * SECOND);
-    machine[1] = 8;
-    at_once[1] = true;
-    go_on_until(the_room()->member[1]->heal.anew);
-    assert_int_equal(rewinds[1], 1);
-    assert_int_equal(offers[1], 0);
+    play(2 * SECOND);
+    player[1].machine = 8;
+    player[1].at_once = true;
+    play_until(the_room()->member[1]->heal.anew);
+    assert_int_equal(player[1].rewinds, 1);
+    assert_int_equal(player[1].offers, 0);
     assert_int_equal(the_room()->member[1]->heal.anew, 1);
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
 }
 
 TEST_WITH(else_it_is_put_out, set_up, all_consent_again) {
     begin_with(1 << 1);
-    go_on(2 * SECOND);
+    play(2 * SECOND);
     kl_lobby_start_free(the_room());
-    has_own[1] = false;
-    machine[1] = 8;
-    go_on(6 * SECOND);
+    player[1].has_own = false;
+    player[1].machine = 8;
+    play(6 * SECOND);
     vanish(1);
     expect_refusal(1, KL_REFUSE_DESYNC, "out of sync");
-    assert_int_equal(offers[1], 0);
-    go_on(2 * SECOND);
+    assert_int_equal(player[1].offers, 0);
+    play(2 * SECOND);
     assert_true(verdict.complete && !verdict.differs);
 }

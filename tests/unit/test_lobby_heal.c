@@ -1,52 +1,57 @@
 /* test_lobby_heal.c - out of sync in the lobby, and back: three who play, one of whom says other hashes;
  * states that hold too little, givers and loaders that fail, newcomers. net/ROOMS.md §7, Healing. */
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_machines.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
 
 /* Two play, and nobody can begin anew: the relay has no start data any more. */
 static void begin_two(void) {
     begin_machines();
-    machine_leaves(2);
+    leave(2);
     kl_lobby_start_free(the_room());
+}
+
+static void show_pictures_alone(void) {
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].no_ram = true, player[i].picture = 5;
 }
 
 TEST_WITH(two_against_one_the_one_goes_back_to_its_own_state, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
+    player[1].machine = 8;
     uint64_t from_us = now_us;
     while (verdict.differs == 0)
-        go_on(20000);
+        play(20000);
     assert_true(now_us - from_us < 1200000); /* with the next hash */
     from_us = now_us;
     while (the_room()->heal.count == 0 && now_us < from_us + 5 * SECOND)
-        go_on(20000);
+        play(20000);
     assert_true(now_us - from_us < 1 * SECOND);
-    go_on(2 * SECOND);
+    play(2 * SECOND);
     expect_in_sync(1);
-    assert_int_equal(offers[0] + offers[2], 0);
-    assert_int_equal(machine[1], 7);
+    assert_int_equal(player[0].offers + player[2].offers, 0);
+    assert_int_equal(player[1].machine, 7);
     expect_notice(player[0].peer, "back in sync: p1 (2)");
     expect_all_at_the_end();
-    machine[2] = 9; /* and another time somebody else */
-    go_on(4 * SECOND);
+    player[2].machine = 9; /* and another time somebody else */
+    play(4 * SECOND);
     expect_in_sync(2);
 }
 
 /* Its own hashes of before do not start it all again. */
 TEST_WITH(hashes_of_a_client_under_healing_are_not_heard, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    loads[1] = false;
-    go_on(4 * SECOND);
+    player[1].machine = 8;
+    player[1].loads = false;
+    play(4 * SECOND);
     assert_true(the_room()->member[1]->heal.loads);
     assert_true(verdict.complete && !verdict.differs); /* of the others */
     assert_int_equal(verdict.healed, 0);
-    assert_int_equal(offers[1], 1);
-    machine[1] = 7;
-    loads[1] = true;
-    go_on(2 * SECOND);
+    assert_int_equal(player[1].offers, 1);
+    player[1].machine = 7;
+    player[1].loads = true;
+    play(2 * SECOND);
     expect_in_sync(1);
 }
 
@@ -55,21 +60,21 @@ TEST_WITH(hashes_of_a_client_under_healing_are_not_heard, set_up, tear_down) {
 TEST_WITH(on_a_tie_both_go_back_to_their_own_states, set_up, tear_down) {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
         begin_machines();
-        machine_leaves(2);
-        go_on(2 * SECOND);
+        leave(2);
+        play(2 * SECOND);
         uint32_t agreed = verdict.agreed;
         assert_true(agreed > 0 && agreed == the_room()->heal.agreed);
-        machine[wrong] = 8;
+        player[wrong].machine = 8;
         while (verdict.differs == 0)
-            go_on(20000);
+            play(20000);
         agreed = verdict.agreed;
         assert_true(verdict.frame >= agreed); /* it stands still while they differ */
-        go_on(4 * SECOND);
-        assert_int_equal(offers[0] + offers[1], 0);
-        assert_true(rewinds[0] == 1 && rewinds[1] == 1);
-        assert_true(back_to[0] == agreed && back_to[1] == agreed);
+        play(4 * SECOND);
+        assert_int_equal(player[0].offers + player[1].offers, 0);
+        assert_true(player[0].rewinds == 1 && player[1].rewinds == 1);
+        assert_true(player[0].back_to == agreed && player[1].back_to == agreed);
         expect_in_sync(1);
-        assert_int_equal(machine[1], 7);
+        assert_int_equal(player[1].machine, 7);
         assert_int_equal(the_room()->snapshot.failures, 0);
         assert_null(the_room()->snapshot.kept); /* nobody was asked for a state */
         expect_notice(player[0].peer, "back in sync: p0 (1), p1 (2) ran again from");
@@ -80,12 +85,12 @@ TEST_WITH(on_a_tie_both_go_back_to_their_own_states, set_up, tear_down) {
 /* They part again before they have agreed anew: both run the game from the beginning, once. */
 TEST_WITH(on_a_second_tie_both_run_the_game_again, set_up, tear_down) {
     begin_machines();
-    machine_leaves(2);
-    machine[1] = 8;
-    at_once[1] = true;
-    go_on_until(the_room()->member[1]->heal.anew);
-    assert_true(rewinds[0] == 1 && rewinds[1] == 1);
-    assert_int_equal(offers[0] + offers[1], 0);
+    leave(2);
+    player[1].machine = 8;
+    player[1].at_once = true;
+    play_until(the_room()->member[1]->heal.anew);
+    assert_true(player[0].rewinds == 1 && player[1].rewinds == 1);
+    assert_int_equal(player[0].offers + player[1].offers, 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(the_room()->member[i]->heal.anew, 1);
         assert_int_equal(the_room()->member[i]->v.state, KL_MEMBER_LOADING);
@@ -97,19 +102,19 @@ TEST_WITH(on_a_second_tie_both_run_the_game_again, set_up, tear_down) {
 /* A host whose machine is false says so again and again: what has failed is tried again once a minute. */
 TEST_WITH(a_host_may_have_healing_tried_again_once_a_minute, set_up, tear_down) {
     begin_two();
-    machine[1] = 8;
-    at_once[1] = true;
-    go_on(10 * SECOND);
+    player[1].machine = 8;
+    player[1].at_once = true;
+    play(10 * SECOND);
     assert_true(the_room()->heal.hopeless);
     order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
     assert_false(the_room()->heal.hopeless || the_room()->lock.paused);
-    go_on(10 * SECOND);
+    play(10 * SECOND);
     assert_true(the_room()->heal.hopeless);
-    inbox[player[0].peer].count = 0;
+    forget(player[0].peer, KL_MSG_NOTICE);
     order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
     assert_true(the_room()->heal.hopeless);
     expect_notice(player[0].peer, "tried less than a minute ago");
-    go_on(55 * SECOND);
+    play(55 * SECOND);
     order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
     assert_false(the_room()->heal.hopeless);
 }
@@ -117,38 +122,38 @@ TEST_WITH(a_host_may_have_healing_tried_again_once_a_minute, set_up, tear_down) 
 /* It alone runs the game from the beginning. */
 TEST_WITH(on_a_tie_a_client_without_own_states_runs_the_game_again_alone, set_up, tear_down) {
     begin_machines();
-    machine_leaves(2);
-    has_own[0] = false;
-    machine[1] = 8;
-    go_on_until(the_room()->member[0]->heal.anew);
+    leave(2);
+    player[0].has_own = false;
+    player[1].machine = 8;
+    play_until(the_room()->member[0]->heal.anew);
     assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
-    assert_int_equal(machine[1], 7);
+    assert_int_equal(player[1].machine, 7);
 }
 
 /* Was it away when the others last agreed, then its own state of there may be anything. */
 TEST_WITH(a_client_that_missed_the_last_agreement_runs_the_game_again, set_up, tear_down) {
     begin_machines();
-    machine_leaves(2);
-    machine[0] = 8;
+    leave(2);
+    player[0].machine = 8;
     for (uint64_t end_us = now_us + 5 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;) {
         the_room()->heal.agreed_by = 1;
         play(STEP_US);
     }
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_PLAYING);
-    assert_int_equal(rewinds[0] + rewinds[1], 0);
+    assert_int_equal(player[0].rewinds + player[1].rewinds, 0);
 }
 
 TEST_WITH(a_client_that_never_goes_back_holds_up_nobody_else, set_up, tear_down) {
     begin_machines();
-    machine_leaves(2);
-    loads[1] = false;
-    machine[1] = 8;
-    go_on(4 * SECOND);
+    leave(2);
+    player[1].loads = false;
+    player[1].machine = 8;
+    play(4 * SECOND);
     assert_false(the_room()->member[0]->heal.loads);
     assert_true(the_room()->member[1]->heal.loads);
-    go_on(10 * SECOND);
+    play(10 * SECOND);
     assert_false(the_room()->member[1]->heal.loads);
 }
 
@@ -158,15 +163,15 @@ TEST_WITH(two_clients_of_one_address_are_no_majority, set_up, tear_down) {
     begin_machines();
     snprintf(the_room()->member[0]->home, sizeof the_room()->member[0]->home, "198.51.100.7");
     kl_lobby_moved(lobby, player[2].peer, "203.0.113.9:7");
-    go_on(2 * SECOND);
+    play(2 * SECOND);
     for (unsigned i = 1; i <= 3; i++) {
-        machine[1] = machine[2] = 8;
-        go_on(4 * SECOND);
-        assert_int_equal(offers[0], 0);
+        player[1].machine = player[2].machine = 8;
+        play(4 * SECOND);
+        assert_int_equal(player[0].offers, 0);
     }
     assert_false(inbox[player[0].peer].hung_up);
     assert_null(the_room()->snapshot.kept);
-    assert_int_equal(rewinds[0], 3); /* its own states are all that it gets */
+    assert_int_equal(player[0].rewinds, 3); /* its own states are all that it gets */
     assert_int_equal(the_room()->member[0]->heal.anew, 0);
 }
 
@@ -174,25 +179,25 @@ TEST_WITH(two_clients_of_one_address_are_no_majority, set_up, tear_down) {
 TEST_WITH(two_clients_of_one_address_give_no_state_against_a_third, set_up, tear_down) {
     begin_machines();
     snprintf(the_room()->member[0]->home, sizeof the_room()->member[0]->home, "198.51.100.7");
-    false_state[0] = true; /* to them, what it says differs */
+    player[0].false_state = true; /* to them, what it says differs */
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
-    go_on(5 * SECOND);
+    play(5 * SECOND);
     assert_null(the_room()->snapshot.kept);
     memcpy(the_room()->member[0]->home, the_room()->member[1]->home, sizeof the_room()->member[0]->home);
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us)); /* siblings: each has a vote */
-    go_on(5 * SECOND);
+    play(5 * SECOND);
     assert_non_null(the_room()->snapshot.kept);
 }
 
 TEST_WITH(a_client_out_of_sync_three_times_within_a_minute_is_put_out, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    at_once[1] = true;
-    go_on(12 * SECOND);
-    assert_int_equal(loaded[1], 2);
+    player[1].machine = 8;
+    player[1].at_once = true;
+    play(12 * SECOND);
+    assert_int_equal(player[1].loaded, 2);
     expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
     vanish(1);
-    go_on(2 * SECOND);
+    play(2 * SECOND);
     expect_in_sync(3); /* the difference is over, and everybody hears so */
     assert_int_equal(verdict.first, 0);
 }
@@ -201,23 +206,23 @@ TEST_WITH(a_client_out_of_sync_three_times_within_a_minute_is_put_out, set_up, t
 TEST_WITH(a_client_out_of_sync_once_in_35_s_stays, set_up, tear_down) {
     begin_machines();
     for (unsigned i = 0; i < 4; i++) {
-        machine[1] = 8;
-        go_on(35 * SECOND);
+        player[1].machine = 8;
+        play(35 * SECOND);
         expect_in_sync(i + 1);
     }
 }
 
 TEST_WITH(nobody_is_put_out_on_a_tie, set_up, tear_down) {
     begin_two();
-    machine[1] = 8;
-    at_once[1] = true;
-    go_on(20 * SECOND);
+    player[1].machine = 8;
+    player[1].at_once = true;
+    play(20 * SECOND);
     assert_false(inbox[player[0].peer].hung_up || inbox[player[1].peer].hung_up);
     assert_true(the_room()->heal.hopeless && the_room()->lock.paused);
     assert_int_equal(verdict.differs, 1);
-    at_once[1] = false;
+    player[1].at_once = false;
     order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* the host tries again */
-    go_on(4 * SECOND);
+    play(4 * SECOND);
     expect_in_sync(2);
 }
 
@@ -227,12 +232,11 @@ TEST_WITH(nobody_is_put_out_on_a_tie, set_up, tear_down) {
  * does. */
 TEST_WITH(a_client_that_parts_after_two_loads_runs_the_game_again, set_up, tear_down) {
     begin_machines();
-    no_ram = true;
-    picture[0] = picture[1] = picture[2] = 5;
-    machine[1] = 8;
-    at_once[1] = true;
-    go_on_until(the_room()->member[1]->heal.anew);
-    assert_int_equal(loaded[1], 2);
+    show_pictures_alone();
+    player[1].machine = 8;
+    player[1].at_once = true;
+    play_until(the_room()->member[1]->heal.anew);
+    assert_int_equal(player[1].loaded, 2);
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
     expect_notice(player[1].peer, "p1 (2) runs the game from the beginning");
     assert_false(inbox[player[1].peer].hung_up || the_room()->heal.hopeless);
@@ -243,39 +247,38 @@ TEST_WITH(a_client_that_parts_after_two_loads_runs_the_game_again, set_up, tear_
 TEST_WITH(without_start_data_states_that_never_agree_put_nobody_out, set_up, tear_down) {
     begin_machines();
     kl_lobby_start_free(the_room());
-    no_ram = true;
-    picture[0] = picture[1] = picture[2] = 5;
-    machine[1] = 8;
-    at_once[1] = true;
-    go_on(20 * SECOND);
+    show_pictures_alone();
+    player[1].machine = 8;
+    player[1].at_once = true;
+    play(20 * SECOND);
     assert_false(inbox[player[1].peer].hung_up);
-    assert_int_equal(loaded[1], 2);
+    assert_int_equal(player[1].loaded, 2);
     assert_true(the_room()->heal.hopeless);
-    at_once[1] = false;
+    player[1].at_once = false;
     order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* the host has all tried again */
-    go_on(4 * SECOND);
-    assert_int_equal(machine[1], 7);
+    play(4 * SECOND);
+    assert_int_equal(player[1].machine, 7);
 }
 
 TEST_WITH(a_client_that_cannot_load_gets_another_offer, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    loads[1] = false;
-    go_on(14 * SECOND);
+    player[1].machine = 8;
+    player[1].loads = false;
+    play(14 * SECOND);
     const struct kl_msg *m = heard(player[0].peer, KL_MSG_NOTICE);
     assert_non_null(m);
-    assert_true(offers[1] >= 2); /* tried again */
+    assert_true(player[1].offers >= 2); /* tried again */
     assert_int_equal(the_room()->heal.count, 0);
 }
 
 TEST_WITH(healing_ends_if_the_wrong_client_leaves, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    loads[1] = false;
-    go_on(3 * SECOND);
+    player[1].machine = 8;
+    player[1].loads = false;
+    play(3 * SECOND);
     assert_true(the_room()->member[1]->heal.loads);
-    machine_leaves(1);
-    go_on(2 * SECOND);
+    leave(1);
+    play(2 * SECOND);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
     expect_in_sync(1); /* with him the difference */
 }
@@ -283,34 +286,35 @@ TEST_WITH(healing_ends_if_the_wrong_client_leaves, set_up, tear_down) {
 /* He holds up himself alone. */
 TEST_WITH(a_client_that_never_loads_does_not_keep_others_from_healing, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    loads[1] = false;
-    go_on(3 * SECOND);
+    player[1].machine = 8;
+    player[1].loads = false;
+    play(3 * SECOND);
     assert_true(the_room()->member[1]->heal.loads);
-    machine[2] = 9;
-    go_on(3 * SECOND);
+    player[2].machine = 9;
+    play(3 * SECOND);
     assert_true(the_room()->member[1]->heal.loads); /* still the first time */
-    assert_int_equal(offers[1], 1);
-    assert_int_equal(offers[2], 0);
-    assert_true(rewinds[0] == 1 && rewinds[2] == 1); /* of the other two, nobody can say who is right */
-    assert_int_equal(machine[2], 7);
+    assert_int_equal(player[1].offers, 1);
+    assert_int_equal(player[2].offers, 0);
+    assert_true(player[0].rewinds == 1 &&
+                player[2].rewinds == 1); /* of the other two, nobody can say who is right */
+    assert_int_equal(player[2].machine, 7);
     assert_int_equal(the_room()->heal.count, 1);
 }
 
 /* However long he is given for it: what he spends loading is no time in sync. */
 TEST_WITH(a_client_that_never_loads_is_put_out_after_three_tries, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    loads[1] = false;
+    player[1].machine = 8;
+    player[1].loads = false;
     for (unsigned tries = 1; tries <= 2; tries++) {
-        go_on_until(the_room()->member[1]->heal.loads);
-        assert_int_equal(offers[1], tries);
+        play_until(the_room()->member[1]->heal.loads);
+        assert_int_equal(player[1].offers, tries);
         the_room()->member[1]->heal.by_us += 30 * SECOND; /* as for a large state */
-        go_on(35 * SECOND);
+        play(35 * SECOND);
         assert_true(the_room()->member[1]->heal.loads);
-        go_on(6 * SECOND);
+        play(6 * SECOND);
     }
-    go_on(4 * SECOND);
+    play(4 * SECOND);
     expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
     vanish(1);
 }
@@ -318,19 +322,17 @@ TEST_WITH(a_client_that_never_loads_is_put_out_after_three_tries, set_up, tear_d
 /* A player whose link breaks each time before they have it is out of sync once. */
 TEST_WITH(a_client_cut_off_while_it_heals_is_out_of_sync_once, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    loads[1] = false;
+    player[1].machine = 8;
+    player[1].loads = false;
     for (unsigned peer = 11; peer < 11 + 4; peer++) {
         while (!the_room()->member[1]->heal.loads)
-            go_on(20000);
-        late_us[1] = 0;
-        to_load[1] = false;
+            play(20000);
         come_back(1, peer);
     }
-    loads[1] = true;
-    go_on(5 * SECOND);
+    player[1].loads = true;
+    play(5 * SECOND);
     assert_false(inbox[14].hung_up);
-    assert_int_equal(machine[1], 7);
+    assert_int_equal(player[1].machine, 7);
     expect_in_sync(1);
 }
 
@@ -338,54 +340,54 @@ TEST_WITH(a_client_cut_off_while_it_heals_is_out_of_sync_once, set_up, tear_down
 TEST_WITH(a_host_without_a_seat_has_no_vote, set_up, tear_down) {
     begin_machines();
     order(0, KL_COMMAND_SEAT, 0);
-    go_on(2 * SECOND);
+    play(2 * SECOND);
     assert_int_equal(the_room()->member[0]->seats, 0);
     assert_int_equal(the_room()->host, 0);
-    late_by_us[0] = 300000;
-    machine[1] = 8;
-    machine[2] = 9;
-    go_on(4 * SECOND);
+    player[0].late_by_us = 300000;
+    player[1].machine = 8;
+    player[2].machine = 9;
+    play(4 * SECOND);
     expect_in_sync(1);
-    assert_int_equal(machine[1], 7);
-    assert_int_equal(offers[1] + offers[2], 0);
+    assert_int_equal(player[1].machine, 7);
+    assert_int_equal(player[1].offers + player[2].offers, 0);
 }
 
 /* In sync, and yet one of two says another state: neither has the word of more than half, so the wrong one
  * goes back to its own. */
 TEST_WITH(if_two_states_differ_the_wrong_client_goes_back_to_its_own, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    false_state[2] = true;
-    go_on(4 * SECOND);
+    player[1].machine = 8;
+    player[2].false_state = true;
+    play(4 * SECOND);
     expect_in_sync(1);
-    assert_int_equal(machine[1], 7);
-    assert_int_equal(offers[1], 0);
-    assert_true(rewinds[1] == 1 && !rewinds[0] && !rewinds[2]);
+    assert_int_equal(player[1].machine, 7);
+    assert_int_equal(player[1].offers, 0);
+    assert_true(player[1].rewinds == 1 && !player[0].rewinds && !player[2].rewinds);
 }
 
 /* Nor is silence: the next time it is there. */
 TEST_WITH(a_snapshot_without_words_is_ordered_again, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    mute[0] = mute[2] = true;
+    player[1].machine = 8;
+    player[0].states = player[2].states = false;
     while (the_room()->snapshot.failures == 0)
-        go_on(20000);
-    mute[0] = mute[2] = false;
+        play(20000);
+    player[0].states = player[2].states = true;
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
-    go_on(4 * SECOND);
+    play(4 * SECOND);
     expect_in_sync(1);
-    assert_int_equal(offers[1], 1);
+    assert_int_equal(player[1].offers, 1);
 }
 
 /* Nor has the wrong one a state of its own. */
 TEST_WITH(without_any_state_the_wrong_client_runs_the_game_again, set_up, tear_down) {
     begin_machines();
-    machine[0] = 8;
-    has_own[0] = false;
-    false_state[2] = true;
-    go_on_until(the_room()->member[0]->heal.anew);
+    player[0].machine = 8;
+    player[0].has_own = false;
+    player[2].false_state = true;
+    play_until(the_room()->member[0]->heal.anew);
     expect_notice(player[0].peer, "runs the game from the beginning");
-    assert_int_equal(offers[0], 0);
+    assert_int_equal(player[0].offers, 0);
     assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
 }
@@ -393,25 +395,26 @@ TEST_WITH(without_any_state_the_wrong_client_runs_the_game_again, set_up, tear_d
 /* A core without states, or a room whose profile takes no snapshots. */
 TEST_WITH(without_states_of_the_core_the_wrong_client_runs_the_game_again, set_up, tear_down) {
     begin_machines();
-    no_states = true;
-    machine[1] = 8;
-    go_on_until(the_room()->member[1]->heal.anew);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].no_state = true;
+    player[1].machine = 8;
+    play_until(the_room()->member[1]->heal.anew);
     assert_true(the_room()->snapshot.unfit && !the_room()->heal.hopeless);
     expect_notice(player[1].peer, "this core gives no state: p1 (2) runs the game from the beginning");
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
-    assert_int_equal(offers[1], 0);
+    assert_int_equal(player[1].offers, 0);
 }
 
 /* Its hashes on the way are older than PREPARE, and no second difference. */
 TEST_WITH(hashes_from_before_prepare_do_not_count, set_up, tear_down) {
     without_states_of_the_core_the_wrong_client_runs_the_game_again(NULL);
     const struct kl_verdict_table *t = &the_room()->heal.verdicts;
-    late_by_us[0] = late_by_us[2] = 100000;
+    player[0].late_by_us = player[2].late_by_us = 100000;
     for (uint32_t end = t->end; t->end == end;)
-        go_on(20000);
-    say_hash(1, t->label[(t->end - 1) % t->places].frame);
-    go_on(SECOND);
+        play(20000);
+    say_hash(&player[1], t->label[(t->end - 1) % t->places].frame);
+    play(SECOND);
     assert_int_equal(the_room()->member[1]->heal.anew, 1);
     assert_false(t->any_bad);
 }
@@ -420,9 +423,10 @@ TEST_WITH(hashes_from_before_prepare_do_not_count, set_up, tear_down) {
 TEST_WITH(without_states_and_start_data_nothing_is_healed, set_up, tear_down) {
     begin_machines();
     kl_lobby_start_free(the_room());
-    no_states = true;
-    machine[1] = 8;
-    go_on(20 * SECOND);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].no_state = true;
+    player[1].machine = 8;
+    play(20 * SECOND);
     assert_true(the_room()->heal.hopeless);
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
     assert_false(inbox[player[1].peer].hung_up);
@@ -430,12 +434,12 @@ TEST_WITH(without_states_and_start_data_nothing_is_healed, set_up, tear_down) {
 
 TEST_WITH(a_snapshot_that_nobody_gives_is_asked_for_again, set_up, tear_down) {
     begin_machines();
-    gives[0] = gives[2] = false;
-    machine[1] = 8;
-    go_on(14 * SECOND);
-    assert_int_equal(offers[1], 0);
-    gives[0] = gives[2] = true;
-    go_on(4 * SECOND);
+    player[0].gives = player[2].gives = false;
+    player[1].machine = 8;
+    play(14 * SECOND);
+    assert_int_equal(player[1].offers, 0);
+    player[0].gives = player[2].gives = true;
+    play(4 * SECOND);
     expect_in_sync(1);
 }
 
@@ -443,23 +447,23 @@ TEST_WITH(a_snapshot_that_nobody_gives_is_asked_for_again, set_up, tear_down) {
  * every second. */
 TEST_WITH(a_client_that_nobody_gives_a_state_is_not_put_out, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8;
-    mute[0] = mute[2] = true;
-    go_on(SECOND);
+    player[1].machine = 8;
+    player[0].states = player[2].states = false;
+    play(SECOND);
     uint32_t failures = the_room()->snapshot.failures;
-    go_on(90 * SECOND);
+    play(90 * SECOND);
     assert_false(inbox[player[1].peer].hung_up);
-    assert_int_equal(offers[1], 0);
+    assert_int_equal(player[1].offers, 0);
     assert_in_range(the_room()->snapshot.failures - failures, 5, 12);
-    mute[0] = mute[2] = false;
-    go_on(15 * SECOND);
+    player[0].states = player[2].states = true;
+    play(15 * SECOND);
     expect_in_sync(1);
-    machine[1] = 8; /* that was the first time that he was healed, this is the second */
-    go_on(4 * SECOND);
+    player[1].machine = 8; /* that was the first time that he was healed, this is the second */
+    play(4 * SECOND);
     expect_in_sync(2);
-    machine[1] = 8;
-    at_once[1] = true;
-    go_on(4 * SECOND);
+    player[1].machine = 8;
+    player[1].at_once = true;
+    play(4 * SECOND);
     expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
     vanish(1);
 }
@@ -467,8 +471,8 @@ TEST_WITH(a_client_that_nobody_gives_a_state_is_not_put_out, set_up, tear_down) 
 /* It has begun with a state of now, and says nothing yet. */
 static void comes_new(unsigned who) {
     struct kl_lobby_member *m = the_room()->member[who];
-    says[who] = false;
-    go_on(2 * SECOND);
+    player[who].says = false;
+    play(2 * SECOND);
     m->late.check = KL_LATE_SILENT;
     m->v.catchup.begins = the_room()->lock.next_close;
 }
@@ -477,28 +481,28 @@ static void comes_new(unsigned who) {
 TEST_WITH(a_newcomer_is_in_sync_once_the_others_have_gone_back, set_up, tear_down) {
     begin_machines();
     comes_new(2);
-    machine[0] = 8;
-    go_on(4 * SECOND);
-    assert_int_equal(machine[0], 7);
-    says[2] = true;
-    go_on(4 * SECOND);
+    player[0].machine = 8;
+    play(4 * SECOND);
+    assert_int_equal(player[0].machine, 7);
+    player[2].says = true;
+    play(4 * SECOND);
     assert_int_equal(the_room()->snapshot.begins_apart, 0);
-    assert_int_equal(offers[2] + rewinds[2], 0);
+    assert_int_equal(player[2].offers + player[2].rewinds, 0);
     expect_in_sync(1);
 }
 
 /* If nobody else was out of sync since, the state holds too little. */
 TEST_WITH(a_newcomer_whose_snapshot_held_too_little_begins_anew, set_up, tear_down) {
     begin_machines();
-    machine[1] = 8; /* and what was before says nothing */
-    go_on(4 * SECOND);
+    player[1].machine = 8; /* and what was before says nothing */
+    play(4 * SECOND);
     expect_in_sync(1);
     comes_new(2);
-    machine[2] = 9;
-    says[2] = true;
-    go_on(2 * SECOND);
+    player[2].machine = 9;
+    player[2].says = true;
+    play(2 * SECOND);
     assert_int_equal(the_room()->snapshot.begins_apart, 1);
-    assert_int_equal(offers[2], 0);
+    assert_int_equal(player[2].offers, 0);
     assert_int_equal(the_room()->member[2]->v.state, KL_MEMBER_LOADING);
 }
 
@@ -506,19 +510,18 @@ TEST_WITH(a_newcomer_whose_snapshot_held_too_little_begins_anew, set_up, tear_do
  * what holds too little. The others do not count it among those that can go back. */
 TEST_WITH(a_newcomer_without_ram_is_in_sync_once_its_picture_is, set_up, tear_down) {
     begin_machines();
-    no_ram = true;
-    picture[0] = picture[1] = picture[2] = 5;
-    go_on(2 * SECOND);
+    show_pictures_alone();
+    play(2 * SECOND);
     comes_new(2);
-    picture[2] = 0;
-    says[2] = true;
-    go_on(2 * SECOND);
+    player[2].picture = 0;
+    player[2].says = true;
+    play(2 * SECOND);
     assert_int_equal(the_room()->member[2]->late.check, KL_LATE_SAID);
     assert_int_equal(the_room()->heal.agreed_by, 3);
-    picture[2] = 6;
-    go_on(2 * SECOND);
+    player[2].picture = 6;
+    play(2 * SECOND);
     assert_int_equal(the_room()->snapshot.begins_apart, 1);
-    assert_int_equal(offers[2] + rewinds[2], 0);
+    assert_int_equal(player[2].offers + player[2].rewinds, 0);
     assert_int_equal(the_room()->member[2]->v.state, KL_MEMBER_LOADING);
 }
 
@@ -526,22 +529,24 @@ TEST_WITH(a_newcomer_without_ram_is_in_sync_once_its_picture_is, set_up, tear_do
  * looked at all the same. */
 TEST_WITH(healing_uses_its_snapshot_though_a_newcomer_orders_another, set_up, tear_down) {
     begin_machines();
-    gives[0] = gives[2] = false;
-    machine[1] = 8;
+    player[0].gives = player[2].gives = false;
+    player[1].machine = 8;
     while (the_room()->snapshot.phase != KL_SNAPSHOT_GIVING)
         play(STEP_US);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_WAITING);
-    give_state(the_room()->snapshot.giver);
+    player[the_room()->snapshot.giver].gives = true;
+    while (the_room()->snapshot.phase == KL_SNAPSHOT_GIVING)
+        play(STEP_US);
     while (the_room()->snapshot.phase != KL_SNAPSHOT_NONE)
         run();
     assert_int_equal(the_room()->heal.phase, KL_HEAL_WAITING); /* it has not seen it yet */
     (void)kl_lobby_snapshot_order(the_room(), 0, now_us);
     run();
-    assert_int_equal(offers[1], 1);
+    assert_int_equal(player[1].offers, 1);
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
-    gives[0] = gives[2] = true;
-    go_on(4 * SECOND);
-    assert_int_equal(machine[1], 7);
+    player[0].gives = player[2].gives = true;
+    play(4 * SECOND);
+    assert_int_equal(player[1].machine, 7);
     expect_in_sync(1);
 }
 
@@ -550,23 +555,23 @@ TEST_WITH(the_host_alone_sets_the_reaction_to_a_desync, set_up, tear_down) {
     order(1, KL_COMMAND_DESYNC, KL_DESYNC_IGNORE); /* not his to say */
     assert_int_equal(the_room()->params.desync, KL_DESYNC_HEAL);
     order(0, KL_COMMAND_DESYNC, KL_DESYNC_IGNORE);
-    machine[1] = 8;
-    go_on(3 * SECOND);
+    player[1].machine = 8;
+    play(3 * SECOND);
     assert_int_equal(verdict.differs, 1);
-    assert_int_equal(offers[1], 0);
+    assert_int_equal(player[1].offers, 0);
     order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* mends what is */
-    go_on(4 * SECOND);
+    play(4 * SECOND);
     expect_in_sync(1);
     order(0, KL_COMMAND_DESYNC, KL_DESYNC_PAUSE);
-    machine[1] = 8;
-    go_on(3 * SECOND);
+    player[1].machine = 8;
+    play(3 * SECOND);
     assert_true(the_room()->lock.paused);
     uint32_t frame = the_room()->lock.next_close;
     order(0, KL_COMMAND_PAUSE, 0);
-    go_on(3 * SECOND);
+    play(3 * SECOND);
     assert_true(the_room()->lock.next_close > frame + 100); /* once is enough */
     order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
-    go_on(4 * SECOND);
+    play(4 * SECOND);
     expect_in_sync(2);
 }
 
@@ -576,13 +581,13 @@ TEST_WITH(a_healed_that_nobody_asked_for_changes_nothing, set_up, tear_down) {
     say(player[1].peer, &m);
     assert_false(inbox[player[1].peer].hung_up);
     assert_int_equal(the_room()->heal.count, 0);
-    go_on(2 * SECOND);
+    play(2 * SECOND);
     expect_in_sync(0);
     m.healed.next = 1000000; /* of a relay before this one, which had more */
     say(player[1].peer, &m);
     m.healed.keyframe = 999999;
     say(player[1].peer, &m);
     assert_false(inbox[player[1].peer].hung_up);
-    go_on(2 * SECOND);
+    play(2 * SECOND);
     expect_in_sync(0);
 }

@@ -41,11 +41,11 @@ TEST_WITH(so_many_lines_and_commands, set_up, tear_down) {
     start_game_of(2);
     for (unsigned i = 0; i < 60; i++)
         chat(1);
-    inbox[1].count = 0;
+    forget(1, KL_MSG_NOTICE);
     chat(1);
     expect_notice(1, "too many lines a minute");
     order(1, 200, 0); /* commands count by themselves */
-    inbox[1].count = 0;
+    forget(1, KL_MSG_NOTICE);
     for (unsigned i = 0; i < 238; i++)
         chat(1);
     assert_false(inbox[1].hung_up);
@@ -61,7 +61,7 @@ TEST_WITH(so_many_commands, set_up, tear_down) {
     expect_notice(1, "only the host of the room can do that");
     order(1, KL_COMMAND_LOCK, 1);
     expect_notice(1, "too many commands a minute");
-    inbox[1].count = 0;
+    forget(1, KL_MSG_NOTICE);
     chat(1); /* counts by itself */
     assert_null(heard(1, KL_MSG_NOTICE));
     pass(61 * SECOND);
@@ -83,12 +83,12 @@ TEST_WITH(so_many_pauses, set_up, tear_down) {
         play(SECOND / 2);
         assert_false(the_room()->lock.paused);
     }
-    inbox[player[1].peer].count = 0;
+    forget(player[1].peer, KL_MSG_NOTICE);
     order(player[1].peer, KL_COMMAND_PAUSE, 1);
     expect_notice(player[1].peer, "you have paused too often: try again in");
     play(SECOND);
     assert_false(the_room()->lock.paused);
-    inbox[player[2].peer].count = 0;
+    forget(player[2].peer, KL_MSG_NOTICE);
     order(player[2].peer, KL_COMMAND_PAUSE, 1); /* one address has one budget */
     expect_notice(player[2].peer, "you have paused too often");
     order(player[0].peer, KL_COMMAND_PAUSE, 1);
@@ -214,10 +214,10 @@ TEST_WITH(the_operators_pause_has_none, set_up, tear_down) {
 TEST_WITH(answers_are_left_out_first, set_up, tear_down) {
     start_game_of(2);
     for (unsigned i = 0; i < 2; i++) {
-        inbox[1].count = 0;
+        forget(1, KL_MSG_NOTICE);
         inbox[1].pending = i ? 65 : 64;
         order(1, KL_COMMAND_LOCK, 1);
-        assert_int_equal(inbox[1].count, !i);
+        assert_int_equal(heard(1, KL_MSG_NOTICE) != NULL, !i);
     }
     assert_false(inbox[1].hung_up);
 }
@@ -493,7 +493,7 @@ TEST_WITH(a_host_who_gives_nearly_all_again_and_again, set_up, tear_down) {
     keep_token(0, 0);
     while (now_us < begun_us + 2000 * SECOND) {
         give_bytes(peer, total - PIECE, total);
-        inbox[peer].count = 0;
+        forget(peer, KL_MSG_NOTICE);
         for (unsigned s = 0; s < 100 && !inbox[peer].hung_up; s++)
             pass(SECOND);
         if (inbox[peer].hung_up) break;

@@ -1,7 +1,7 @@
 /* test_lobby_memory.c - a room's memory follows the seats and clients that are there, and a relay without
  * memory refuses a newcomer alone. net/relay/room/lobby_memory.c. runs: working, check, 1 s */
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_watchers.h"
+#include "tests/lib/lobby_players.h"
 #include "tests/standin/scarce.h"
 
 #include "net/engine/command.h"
@@ -172,19 +172,19 @@ TEST_WITH(no_memory_for_a_player, set_up, tear_down) {
 
 /* It watches on, and may ask again. */
 TEST_WITH(no_memory_for_a_watcher_that_wants_to_play, set_up_watched, tear_down) {
-    begin_watched();
-    go(2 * SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(2 * SECOND);
     order(2, KL_COMMAND_SEAT, 0); /* the seat is free, and its client stays */
     watches(0);
-    go(3 * SECOND);
+    play(3 * SECOND);
     for (unsigned n = 0; n < 3; n++) { /* for it, for its place, for its hashes */
         scarce_at = n == 0 ? 1 : 2;    /* the one before it is there by now */
         order(AT_PEER, KL_COMMAND_SEAT, 1);
         assert_int_equal(scarce_at, 0);
-        assert_non_null(strstr(got(AT_PEER, KL_MSG_NOTICE)->text.text, "no memory for another player"));
+        assert_non_null(strstr(heard(AT_PEER, KL_MSG_NOTICE)->text.text, "no memory for another player"));
         assert_int_equal(the_room()->watch.count, 1);
         forget(AT_PEER, KL_MSG_NOTICE);
-        go(SECOND);
+        play(SECOND);
     }
     order(AT_PEER, KL_COMMAND_SEAT, 1);
     assert_int_equal(the_room()->watch.count, 0);

@@ -73,7 +73,8 @@ TEST_WITH(a_killed_process_runs_it_all_again, set_up, tear_down) {
     play(6 * SECOND);
     assert_true(player[0].pieces > 10);
     expect_all_at_the_end();
-    assert_true(player[0].lock.stats.next_run > 30 * 60); /* from frame 0: run_frame() compares */
+    assert_true(player[0].p.participant.lock.stats.next_run >
+                30 * 60); /* from frame 0: run_frame() compares */
     assert_int_equal(kl_lobby_rooms(lobby), 1);
 }
 
@@ -104,18 +105,18 @@ TEST_WITH(the_ticket_says_who_is_who, set_up, tear_down) {
     assert_int_equal(t.start_bytes, 4);
     assert_string_equal(t.facts.fact[0].value, "x");
     assert_string_equal(t.ready.fact[0].value, "a");
-    assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
+    assert_true(kl_seat_token_is(player[2].p.participant.status.welcome.token, t.member[2].token_hash[0]));
     cut(2);
     come_back(2, 12);
     play(SECOND);
     open_ticket(&t);
-    assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
+    assert_true(kl_seat_token_is(player[2].p.participant.status.welcome.token, t.member[2].token_hash[0]));
     bye(0);
     vanish(0);
     play(4 * SECOND);
     open_ticket(&t);
     assert_true(t.number > number && t.frame > 60);
-    assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
+    assert_true(kl_seat_token_is(player[2].p.participant.status.welcome.token, t.member[2].token_hash[0]));
     assert_false(t.member[0].here);
     assert_int_equal(t.host, 1);
     open_ticket(&t);
@@ -145,7 +146,7 @@ TEST_WITH(history_has_its_measure, set_up, tear_down) {
     expect_all_at_the_end();
     cut(2);
     connect_peer(12);
-    struct kl_msg m = a_return(2, 12, "room", player[2].token);
+    struct kl_msg m = a_return(2, 12, "room", player[2].p.participant.status.welcome.token);
     m.back.fresh = true;
     kl_facts_add(&m.back.facts, "content", "x");
     say(12, &m);
@@ -163,7 +164,7 @@ TEST_WITH(history_waits_for_the_link, set_up, tear_down) {
     play(5 * SECOND);
     cut(1);
     play(20 * SECOND);
-    struct kl_msg m = prepare_return(1, 11);
+    struct kl_msg m = prepare_return(&player[1], 11);
     inbox[11].pending = 1;
     say(11, &m);
     play(2 * SECOND);
@@ -180,20 +181,20 @@ TEST_WITH(claimed_frames_must_be_the_rooms, set_up, tear_down) {
     the_room()->past.reopened = true;
     cut(1);
     play(2 * SECOND);
-    struct kl_msg m = prepare_return(1, 11);
+    struct kl_msg m = prepare_return(&player[1], 11);
     say(11, &m);
     assert_null(heard(11, KL_MSG_PREPARE));
     play(3 * SECOND);
     expect_all_at_the_end();
     cut(1);
-    m = prepare_return(1, 12);
+    m = prepare_return(&player[1], 12);
     m.back.digest[3] ^= 1;
     player[1].plays = false;
     say(12, &m);
     assert_non_null(heard(12, KL_MSG_PREPARE));
     player[1].linked = false;
     lose(12);
-    m = prepare_return(1, 13);
+    m = prepare_return(&player[1], 13);
     m.back.intervals = 100000;
     player[1].linked = false;
     say(13, &m);
@@ -213,8 +214,9 @@ TEST_WITH(a_part_of_an_interval_is_the_rooms, set_up, tear_down) {
         play(SECOND + i * 17000);
         cut(1);
         play(SECOND / 2);
-        struct kl_msg m = prepare_return(1, 20 + i);
-        parts |= 1U << (m.back.have - digest_of(player[1].room_id, m.back.have).end);
+        struct kl_msg m = prepare_return(&player[1], 20 + i);
+        parts |=
+            1U << (m.back.have - digest_of(player[1].p.participant.status.welcome.room_id, m.back.have).end);
         say(20 + i, &m);
         assert_null(heard(20 + i, KL_MSG_PREPARE));
         play(2 * SECOND);
@@ -284,14 +286,14 @@ TEST_WITH(a_client_that_has_other_frames_begins_anew, set_up, tear_down) {
     adopt(r, canon_end - 100);
     canon_end -= 100;
     kl_lobby_restore_open(r, 0, now_us);
-    struct kl_msg m = prepare_return(0, 10); /* has run 100 frames more */
+    struct kl_msg m = prepare_return(&player[0], 10); /* has run 100 frames more */
     player[0].plays = false;
     say(10, &m);
     assert_non_null(heard(10, KL_MSG_PREPARE));
     assert_memory_equal(heard(10, KL_MSG_DATA)->data.bytes, "save", 4);
     assert_int_equal(heard(10, KL_MSG_PREPARE)->prepare.epoch_s, ticket.epoch_s);
     lose(10);
-    m = prepare_return(1, 11); /* as many as the room, but others */
+    m = prepare_return(&player[1], 11); /* as many as the room, but others */
     m.back.have = canon_end;
     player[1].plays = false;
     say(11, &m);
@@ -385,7 +387,7 @@ TEST_WITH(the_first_return_opens_it, set_up, tear_down) {
     adopt(r, canon_end);
     uint32_t before = canon_end;
     connect_peer(9);
-    struct kl_msg m = a_return(1, 9, "room", player[1].token);
+    struct kl_msg m = a_return(1, 9, "room", player[1].p.participant.status.welcome.token);
     m.back.signature[0] ^= 1;
     say(9, &m);
     expect_refusal(9, KL_REFUSE_SEAT, "no seat");

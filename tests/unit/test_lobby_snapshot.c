@@ -1,8 +1,7 @@
 /* Snapshots in the lobby: three who play, what they say, what they give. net/ROOMS.md §7, Snapshots. */
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_states.h"
+#include "tests/lib/lobby_players.h"
 
-#include <sodium.h>
 #include <zstd.h>
 
 #include "core_wrapper/core/snapshot_pack.h"
@@ -11,48 +10,29 @@
 #define BYTES 50000
 
 static uint8_t state[PLAYERS][BYTES]; /* of whom; equal where they are in sync */
-static bool stateless[PLAYERS], mute[PLAYERS];
-static uint32_t keyframe; /* of the newest SNAPSHOT that was run */
-static unsigned asked[PLAYERS];
-static struct kl_ask ask; /* the newest */
-static uint8_t got[BYTES];
-static uint32_t got_len;
 
-static void say_state(unsigned who, uint32_t at) {
-    struct kl_msg m = a_state(at, stateless[who] ? NULL : state[who], BYTES);
-    say(player[who].peer, &m);
-}
-
-static void obey(struct player *p, const struct kl_frame *f) {
-    unsigned who = (unsigned)(p - player);
-    uint32_t ordered = snapshot_ordered(p, f);
-    if (ordered == UINT32_MAX) return;
-    keyframe = ordered;
-    if (!mute[who]) say_state(who, keyframe);
-}
-
-static void listen(unsigned peer, const struct kl_msg *m) {
-    struct player *p = at_peer(peer);
-    listen_message(peer, m);
-    if (p && m->kind == KL_MSG_ASK) {
-        assert_int_equal(m->ask.keyframe, keyframe);
-        asked[p - player]++;
-        ask = m->ask;
-    }
-    if (m->kind != KL_MSG_SNAPSHOT) return;
-    assert_int_equal(m->snapshot.piece.offset, got_len);
-    memcpy(got + got_len, m->snapshot.piece.bytes, m->snapshot.piece.len);
-    got_len += m->snapshot.piece.len;
-}
-
+/* Pieces of this snapshot from `from` to `to`, until the relay hangs up. */
 static void give_some(unsigned who, bool based, const uint8_t *packed, uint32_t from, uint32_t to,
                       uint32_t len) {
-    struct kl_snapshot_piece head = {.keyframe = keyframe, .based = based};
-    give_packed(player[who].peer, head, packed, from, to, len);
+    const unsigned peer = player[who].peer;
+    for (uint32_t at = from; at < to && !inbox[peer].hung_up;) {
+        struct kl_msg m = {.kind = KL_MSG_GIVE, .snapshot = {.keyframe = snapshot_at, .based = based}};
+        m.snapshot.piece = (struct kl_piece){.offset = at, .total = len};
+        m.snapshot.piece.len = (uint16_t)(to - at < KL_BULK_MAX ? to - at : KL_BULK_MAX);
+        memcpy(m.snapshot.piece.bytes, packed + at, m.snapshot.piece.len);
+        at += m.snapshot.piece.len;
+        say(peer, &m);
+    }
 }
 
 static void give_pieces(unsigned who, const uint8_t *packed, uint32_t len) {
     give_some(who, false, packed, 0, len, len);
+}
+
+static uint32_t pack_state(const uint8_t *from, size_t len, uint8_t *packed, size_t cap) {
+    size_t n = ZSTD_compress(packed, cap, from, len, 1);
+    assert_false(ZSTD_isError(n));
+    return (uint32_t)n;
 }
 
 static void give_state(unsigned who) {
@@ -60,23 +40,29 @@ static void give_state(unsigned who) {
     give_pieces(who, packed, pack_state(state[who], BYTES, packed, sizeof packed));
 }
 
+static struct kl_ask ask; /* the one of who_is_asked() */
+
 static unsigned who_is_asked(void) {
-    for (unsigned i = 0; i < PLAYERS; i++)
-        if (asked[i]) return asked[i] = 0, i;
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        if (!player[i].to_give) continue;
+        player[i].to_give = false;
+        ask = player[i].p.ask;
+        assert_int_equal(ask.keyframe, snapshot_at);
+        return i;
+    }
     fail_msg("nobody is asked");
     return 0;
 }
 
 static void begin(void) {
-    memset(stateless, 0, sizeof stateless);
-    memset(mute, 0, sizeof mute);
-    memset(asked, 0, sizeof asked);
-    got_len = 0;
-    for (unsigned i = 0; i < PLAYERS; i++)
-        fill_state(state[i], BYTES);
     start_room(KL_POLICY_BOUNDED);
-    on_message = listen;
-    on_frame = obey;
+    state_bytes = BYTES;
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        state_of_machine(&player[i], state[i]);
+        player[i].state = state[i];
+        player[i].states = true;
+        player[i].gives = player[i].loads = false; /* the test does */
+    }
     play(SECOND);
 }
 
@@ -90,7 +76,7 @@ static void expect_kept(unsigned who) {
     const struct kl_lobby_packed *k = the_room()->snapshot.kept;
     static uint8_t out[BYTES];
     assert_non_null(k->packed);
-    assert_int_equal(k->keyframe, keyframe);
+    assert_int_equal(k->keyframe, snapshot_at);
     assert_int_equal(ZSTD_decompress(out, BYTES, k->packed, k->len), BYTES);
     assert_memory_equal(out, state[who], BYTES);
     assert_int_equal(lobby->snapshot_bytes, k->len);
@@ -106,13 +92,12 @@ TEST_WITH(is_kept_and_sent_on, set_up, tear_down) {
     play(SECOND);
     const struct kl_msg *offer = heard(player[2].peer, KL_MSG_OFFER);
     assert_non_null(offer);
-    assert_int_equal(offer->offer.keyframe, keyframe);
+    assert_int_equal(offer->offer.keyframe, snapshot_at);
     assert_int_equal(offer->offer.bytes, BYTES);
-    assert_int_equal(offer->offer.packed, got_len);
-    assert_memory_equal(got, the_room()->snapshot.kept->packed, got_len);
-    uint32_t before = keyframe;
+    assert_memory_equal(player[2].p.coming, the_room()->snapshot.kept->packed, offer->offer.packed);
+    uint32_t before = snapshot_at;
     order_one(); /* a newer one takes its place */
-    assert_true(keyframe > before);
+    assert_true(snapshot_at > before);
     give_state(who_is_asked());
     expect_kept(0);
     expect_all_at_the_end();
@@ -128,7 +113,7 @@ static size_t slices_len;
 static unsigned go_on_from_one(void) {
     begin();
     order_one();
-    uint32_t first = keyframe;
+    uint32_t first = snapshot_at;
     give_state(who_is_asked());
     assert_false(ask.based); /* by what? */
     memcpy(before, state[0], BYTES);
@@ -137,7 +122,7 @@ static unsigned go_on_from_one(void) {
             memset(state[i] + n, (int)(n / 2500 + 1), 20);
     order_one();
     unsigned giver = who_is_asked();
-    assert_true(ask.based && ask.base == first && ask.keyframe == keyframe);
+    assert_true(ask.based && ask.base == first && ask.keyframe == snapshot_at);
     assert_memory_equal(ask.hash, the_room()->snapshot.kept->hash, sizeof ask.hash);
     slices = kl_snapshot_pack_against(before, BYTES, state[giver], BYTES, &slices_len);
     assert_non_null(slices);
@@ -154,9 +139,9 @@ TEST_WITH(a_difference_is_enough, set_up, tear_down) {
     assert_true(kl_visitor_offer(the_room(), &the_room()->member[2]->v, the_room()->snapshot.kept,
                                  false)); /* whole: he may have no base */
     play(SECOND);
-    assert_int_equal(ZSTD_decompress(before, BYTES, got, got_len), BYTES);
-    assert_memory_equal(before, state[2], BYTES);
-    free(slices);
+    uint8_t *whole = player_unpack(&player[2].p);
+    assert_memory_equal(whole, state[2], BYTES);
+    free(whole), free(slices);
     expect_all_at_the_end();
 }
 
@@ -310,7 +295,7 @@ TEST_WITH(nobody_agrees, set_up, tear_down) {
 TEST_WITH(no_states, set_up, tear_down) {
     begin();
     for (unsigned i = 0; i < PLAYERS; i++)
-        stateless[i] = true;
+        player[i].no_state = true;
     order_one();
     assert_int_equal(the_room()->snapshot.failures, 1);
     assert_false(kl_lobby_snapshot_order(the_room(), 0, now_us));
@@ -319,17 +304,17 @@ TEST_WITH(no_states, set_up, tear_down) {
 /* No one client says for the core that it has no states, whoever is asked. */
 TEST_WITH(one_says_that_there_are_none, set_up, tear_down) {
     begin();
-    stateless[1] = true;
+    player[1].no_state = true;
     assert_true(kl_lobby_snapshot_order(the_room(), 1U << 1, now_us));
     play(SECOND / 2);
     assert_int_equal(the_room()->snapshot.failures, 1);
     assert_false(the_room()->snapshot.unfit);
-    mute[0] = mute[2] = true; /* a silent client has not said so either */
+    player[0].states = player[2].states = false; /* a silent client has not said so either */
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
     play(4 * SECOND);
     assert_int_equal(the_room()->snapshot.failures, 2);
     assert_false(the_room()->snapshot.unfit);
-    mute[0] = mute[2] = false;
+    player[0].states = player[2].states = true;
     order_one();
     give_state(who_is_asked());
     expect_kept(0);
@@ -383,7 +368,7 @@ TEST_WITH(states_apart, set_up, tear_down) {
 TEST_WITH(one_says_nothing, set_up, tear_down) {
     begin();
     state[0][1] ^= 1;
-    mute[2] = true;
+    player[2].states = false;
     order_one();
     assert_int_equal(the_room()->snapshot.phase, KL_SNAPSHOT_HASHING);
     play(3 * SECOND);
@@ -422,7 +407,7 @@ TEST_WITH(another_is_asked_for_a_state_that_is_too_large, set_up, tear_down) {
     order_one();
     unsigned giver = who_is_asked();
     struct kl_msg m = {.kind = KL_MSG_GIVE,
-                       .snapshot = {keyframe, {.total = BYTES + BYTES / 8 + 1025, .len = 5}}};
+                       .snapshot = {snapshot_at, {.total = BYTES + BYTES / 8 + 1025, .len = 5}}};
     say(player[giver].peer, &m); /* nothing is packed so badly */
     assert_true(inbox[player[giver].peer].hung_up);
     vanish(giver);
@@ -449,7 +434,7 @@ TEST_WITH(against_the_protocol, set_up, tear_down) {
     begin();
     order_one();
     unsigned giver = who_is_asked(), other = (giver + 1) % PLAYERS;
-    struct kl_msg m = {.kind = KL_MSG_GIVE, .snapshot = {keyframe, {.offset = 4, .total = 9, .len = 5}}};
+    struct kl_msg m = {.kind = KL_MSG_GIVE, .snapshot = {snapshot_at, {.offset = 4, .total = 9, .len = 5}}};
     say(player[other].peer, &m); /* may have been asked before */
     assert_false(inbox[player[other].peer].hung_up);
     say(player[giver].peer, &m); /* in order, that is */
@@ -463,10 +448,10 @@ TEST_WITH(against_the_protocol, set_up, tear_down) {
 /* The command is the relay's. */
 TEST_WITH(not_for_members, set_up, tear_down) {
     begin();
-    keyframe = 0;
+    snapshot_at = 0;
     say(player[0].peer, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order.kind = KL_COMMAND_SNAPSHOT});
     play(SECOND);
-    assert_int_equal(keyframe, 0);
+    assert_int_equal(snapshot_at, 0);
 }
 
 /* A history that fills asks for one by itself. */

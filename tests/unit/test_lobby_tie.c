@@ -1,8 +1,8 @@
 /* test_lobby_tie.c - a tie in the lobby, decided by a verifier beside the relay: the machines are those of
- * lobby_machines.h, the journal and both folders are real, and the test answers in the verifier's place.
+ * lobby_players.h, the journal and both folders are real, and the test answers in the verifier's place.
  * net/ROOMS.md §7, Healing; net/record/tie.h. runs: working, check, 3 s */
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_machines.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
 #include "net/platform/clock.h"
@@ -138,21 +138,14 @@ static void answer(void) {
     await_past(KL_KEPT_ASKED);
 }
 
-static bool was_told(unsigned who, const char *text) {
-    const struct inbox *in = &inbox[player[who].peer];
-    for (unsigned i = 0; i < inbox_keeps && i < in->count; i++)
-        if (in->msg[i].kind == KL_MSG_NOTICE && strstr(in->msg[i].text.text, text)) return true;
-    return false;
-}
-
 static const char *awaited; /* a text; NULL: none */
 static bool came;           /* to the second player */
 
 /* All go on, the verifier too. */
 static void go_on_tied(uint64_t us) {
     for (uint64_t end_us = now_us + us; now_us < end_us;) {
-        go_on(20000);
-        came |= awaited && was_told(1, awaited);
+        play(20000);
+        came |= awaited && told(player[1].peer, awaited);
         if (!the_room() || !the_room()->heal.tie || !the_room()->heal.tie->asked) continue;
         if (state_now() == KL_KEPT_UNASKED) await_past(KL_KEPT_UNASKED);
         if (state_now() == KL_KEPT_ASKED && read_question() && verifier.answers && now_us >= verifier.at_us)
@@ -169,10 +162,10 @@ static void begin_two(unsigned liar, bool watched) {
     came = false;
     if (watched) watch_folder();
     begin_machines();
-    machine_leaves(2);
+    leave(2);
     kl_lobby_start_free(the_room()); /* nobody can begin the game anew */
-    machine[liar] = HONEST + 1;
-    at_once[liar] = true;
+    player[liar].machine = HONEST + 1;
+    player[liar].at_once = true;
 }
 
 /* --- the tests --- */
@@ -189,14 +182,15 @@ TEST(a_tie_with_a_liar_of_either_side_is_decided_rightly) {
         verifier.after_us = rng_below(&rng, 45 * SECOND);
         for (uint64_t end_us = now_us + 200 * SECOND; now_us < end_us && !the_room()->heal.right;)
             go_on_tied(20000);
-        at_once[liar] = false; /* before the state comes */
+        player[liar].at_once = false; /* before the state comes */
         go_on_tied(4 * SECOND);
-        bool good = offers[liar] == 1 && !offers[honest] && machine[liar] == HONEST &&
-                    machine[honest] == HONEST && verdict.complete && !verdict.differs;
+        bool good = player[liar].offers == 1 && !player[honest].offers && player[liar].machine == HONEST &&
+                    player[honest].machine == HONEST && verdict.complete && !verdict.differs;
         if (!good)
             fail_msg("seed %llu: liar %u, offers %u and %u, machines %llu and %llu, differs %u",
-                     (unsigned long long)seed, liar, offers[0], offers[1], (unsigned long long)machine[0],
-                     (unsigned long long)machine[1], verdict.differs);
+                     (unsigned long long)seed, liar, player[0].offers, player[1].offers,
+                     (unsigned long long)player[0].machine, (unsigned long long)player[1].machine,
+                     verdict.differs);
         assert_false(the_room()->heal.hopeless || the_room()->lock.paused || the_room()->heal.tie);
         sides[liar]++;
         finish(NULL);
@@ -220,12 +214,12 @@ TEST_WITH(both_players_are_told, begin, finish) {
         go_on_tied(20000);
     for (unsigned i = 0; i < 2; i++)
         assert_true(told(player[i].peer, "who is right? The relay runs the match again"));
-    while (!offers[1])
+    while (!player[1].offers)
         go_on_tied(20000);
     for (unsigned i = 0; i < 2; i++)
-        assert_true(was_told(i, "the relay's own run agrees with p0 (1), not with p1 (2)"));
+        assert_true(told(player[i].peer, "the relay's own run agrees with p0 (1), not with p1 (2)"));
     /* nothing lies there any more */
-    at_once[1] = false;
+    player[1].at_once = false;
     go_on_tied(8 * SECOND);
     assert_null(the_room()->heal.tie);
     for (uint64_t end_us = kl_now_us() + WAIT_US; files_of(KL_TIE_ASK) && kl_now_us() < end_us;)
@@ -236,20 +230,20 @@ TEST_WITH(both_players_are_told, begin, finish) {
 /* A fault that own states heal needs no answer; the answer names the machine, and nothing else happens. */
 TEST_WITH(an_answer_after_the_healing_is_only_told, begin, finish) {
     begin_two(1, true);
-    at_once[1] = false;
+    player[1].at_once = false;
     verifier.after_us = 10 * SECOND;
     go_on_tied(14 * SECOND);
     expect_in_sync(1);
     assert_int_equal(verifier.answered, 1);
-    assert_int_equal(offers[0] + offers[1], 0);
-    assert_true(was_told(0, "agrees with p0 (1), not with p1 (2)"));
+    assert_int_equal(player[0].offers + player[1].offers, 0);
+    assert_true(told(player[0].peer, "agrees with p0 (1), not with p1 (2)"));
 }
 
 static void expect_undecided(void) {
     go_on_tied(40 * SECOND);
-    assert_int_equal(offers[0] + offers[1], 0);
-    assert_int_equal(rewinds[0], 1);
-    assert_int_equal(machine[0], HONEST);
+    assert_int_equal(player[0].offers + player[1].offers, 0);
+    assert_int_equal(player[0].rewinds, 1);
+    assert_int_equal(player[0].machine, HONEST);
     assert_true(the_room()->heal.hopeless);
 }
 
@@ -257,7 +251,7 @@ TEST_WITH(without_a_verifier_nobody_is_asked_and_nobody_told, begin, finish) {
     begin_two(1, false);
     expect_undecided();
     assert_int_equal(verifier.asked, 0);
-    assert_false(was_told(0, "The relay") || was_told(0, "cannot tell"));
+    assert_false(told(player[0].peer, "The relay") || told(player[0].peer, "cannot tell"));
 }
 
 TEST_WITH(a_match_that_is_not_recorded_is_not_shown_to_the_verifier, begin, finish) {

@@ -1,7 +1,7 @@
 /* test_lobby_watch.c - watchers from outside the game: they see the game later, say little, and no player
  * notices them. The engine is the real one on both sides. net/ROOMS.md §7, Watching. */
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_watchers.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_parts.h"
@@ -9,45 +9,44 @@
 /* --- the frames that they see --- */
 
 TEST_WITH(they_see_the_same_and_soon, set_up_watched, tear_down) {
-    begin_watched();
-    go(5 * SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
     for (unsigned i = 0; i < WATCHERS; i++) {
         watches(i);
-        assert_int_equal(got(AT_PEER + i, KL_MSG_WELCOME)->welcome.client, KL_WATCHER);
-        assert_int_equal(got(AT_PEER + i, KL_MSG_WELCOME)->welcome.seat_time_s, 0);
+        assert_int_equal(heard(AT_PEER + i, KL_MSG_WELCOME)->welcome.client, KL_WATCHER);
+        assert_int_equal(heard(AT_PEER + i, KL_MSG_WELCOME)->welcome.seat_time_s, 0);
     }
     uint32_t before = canon_end;
-    go(20 * SECOND);
+    play(20 * SECOND);
     assert_in_range(canon_end - before, 20 * 60 - 2, 20 * 60 + 2); /* those who play notice nothing */
     for (unsigned i = 0; i < PLAYERS; i++)
-        assert_in_range(player[i].lock.stats.stalls, 0, 3);
+        assert_in_range(player[i].p.participant.lock.stats.stalls, 0, 3);
     for (unsigned i = 0; i < WATCHERS; i++) {
         assert_in_range(behind(i), 10, 45);
-        assert_in_range(watcher[i].lock.stats.stalls, 0, 3); /* nor does it stutter for them */
+        assert_in_range(watcher[i].p.participant.lock.stats.stalls, 0, 3); /* nor does it stutter for them */
     }
     assert_int_equal(the_room()->watch.count, WATCHERS);
-    assert_int_equal(got(0, KL_MSG_ROSTER)->roster.watchers, WATCHERS);
-    assert_int_equal(got(0, KL_MSG_ROSTER)->roster.count, PLAYERS);
-    assert_int_equal(got(AT_PEER, KL_MSG_ROSTER)->roster.watchers, WATCHERS);
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.watchers, WATCHERS);
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.count, PLAYERS);
+    assert_int_equal(heard(AT_PEER, KL_MSG_ROSTER)->roster.watchers, WATCHERS);
 }
 
 /* Before the game it waits, and is waited for by nobody. */
 TEST_WITH(one_who_is_there_before, set_up_watched, tear_down) {
-    forget_watchers();
     hello(30, "room", 1, 2, "x");
-    on_message = hear_message;
-    on_update = hear_update;
+    on_message = listen_message;
+    on_update = listen_update;
     comes(0, 0);
-    go(SECOND);
-    assert_int_equal(got(30, KL_MSG_ROSTER)->roster.watchers, 1);
+    play(SECOND);
+    assert_int_equal(heard(30, KL_MSG_ROSTER)->roster.watchers, 1);
     hello(31, "room", 1, 2, "x");
     give(30, "save");
     ready(30, "a"), ready(31, "a");
     assert_int_equal(the_room()->phase, KL_ROOM_PLAYING);
-    assert_null(got(AT_PEER, KL_MSG_PREPARE));
-    go(SECOND);
-    assert_non_null(got(AT_PEER, KL_MSG_PREPARE));
-    assert_int_equal(got(AT_PEER, KL_MSG_DATA)->data.total, 4);
+    assert_null(heard(AT_PEER, KL_MSG_PREPARE));
+    play(SECOND);
+    assert_non_null(heard(AT_PEER, KL_MSG_PREPARE));
+    assert_int_equal(heard(AT_PEER, KL_MSG_DATA)->data.total, 4);
     ready(AT_PEER, "b"); /* other system files than the host's */
     watcher[0].linked = false;
     expect_refusal(AT_PEER, KL_REFUSE_IDENTITY, "system differs");
@@ -55,15 +54,15 @@ TEST_WITH(one_who_is_there_before, set_up_watched, tear_down) {
 
 /* A few at a time, and after those who play. */
 TEST_WITH(a_client_that_plays_comes_first, set_up_watched, tear_down) {
-    begin_watched();
-    go(SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(SECOND);
     for (unsigned i = 0; i < WATCHERS; i++)
         watches(i);
-    go(2 * SECOND);
+    play(2 * SECOND);
     unsigned after = 0, before = 0;
     for (unsigned n = 0; n < 400; n++) {
         served_count = 0;
-        go(STEP_US);
+        play(STEP_US);
         for (unsigned i = 1; i < served_count; i++) {
             before += served[i - 1] == 'p' && served[i] == 'w';
             after += served[i - 1] == 'w' && served[i] == 'p';
@@ -78,59 +77,59 @@ TEST_WITH(a_client_that_plays_comes_first, set_up_watched, tear_down) {
 static uint32_t latest; /* of all frames that a watcher has, how near to the present */
 
 static void note_latest(void) {
-    uint32_t ahead = the_room()->lock.next_close - watcher[0].lock.stats.next_closed;
+    uint32_t ahead = the_room()->lock.next_close - watcher[0].p.participant.lock.stats.next_closed;
     if (ahead < latest) latest = ahead;
 }
 
 TEST_WITH(as_much_later_as_the_host_says, set_up_watched, tear_down) {
-    begin_watched();
-    go(10 * SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(10 * SECOND);
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_DELAY, .len = 2, .data = {5}}};
     say(1, &m); /* not the host */
     assert_int_equal(the_room()->watch.delay_s, 0);
     say(0, &m);
     assert_int_equal(the_room()->watch.delay_s, 5);
     watches(0);
-    assert_int_equal(got(AT_PEER, KL_MSG_ROSTER)->roster.delay_s, 5);
-    go(6 * SECOND); /* frames that could be seen before he said so have been seen */
+    assert_int_equal(heard(AT_PEER, KL_MSG_ROSTER)->roster.delay_s, 5);
+    play(6 * SECOND); /* frames that could be seen before he said so have been seen */
     latest = UINT32_MAX;
     on_step = note_latest;
-    go(20 * SECOND);
+    play(20 * SECOND);
     assert_in_range(latest, 5 * 60 - 1, 5 * 60 + 20);
     assert_in_range(behind(0), 5 * 60 + 10, 5 * 60 + 45);
-    assert_in_range(watcher[0].lock.stats.stalls, 0, 3);
+    assert_in_range(watcher[0].p.participant.lock.stats.stalls, 0, 3);
     say(0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_DELAY, .len = 2}});
     on_step = NULL;
-    go(5 * SECOND);
+    play(5 * SECOND);
     assert_in_range(behind(0), 10, 45);
-    assert_int_equal(got(AT_PEER, KL_MSG_ROSTER)->roster.delay_s, 0);
+    assert_int_equal(heard(AT_PEER, KL_MSG_ROSTER)->roster.delay_s, 0);
     assert_int_equal(kl_lobby_order_delay(the_room(), 301), KL_E_MALFORMED);
     assert_int_equal(kl_lobby_order_delay(the_room(), 300), KL_OK);
     latest = UINT32_MAX;
     on_step = note_latest;
-    go(10 * SECOND); /* frames that it has seen stay seen; it sees no more for now */
+    play(10 * SECOND); /* frames that it has seen stay seen; it sees no more for now */
     assert_in_range(behind(0), 600, 660);
 }
 
 /* Also when the last who played has gone. */
 TEST_WITH(they_see_the_end, set_up_watched, tear_down) {
-    begin_watched();
-    go(5 * SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
     assert_int_equal(kl_lobby_order_delay(the_room(), 5), KL_OK);
     watches(0);
-    go(5 * SECOND);
+    play(5 * SECOND);
     for (unsigned i = 0; i < PLAYERS; i++) {
         bye(player[i].peer);
         vanish(i);
     }
-    go(4 * SECOND);
+    play(4 * SECOND);
     assert_non_null(the_room());
     assert_true(behind(0) > 60);
-    go(6 * SECOND);
-    assert_int_equal(watcher[0].lock.stats.next_closed, the_room()->lock.next_close);
-    go(5 * SECOND);
+    play(6 * SECOND);
+    assert_int_equal(watcher[0].p.participant.lock.stats.next_closed, the_room()->lock.next_close);
+    play(5 * SECOND);
     watcher[0].plays = false;
-    go(5 * SECOND);
+    play(5 * SECOND);
     expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "all players have left the game");
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
@@ -138,32 +137,32 @@ TEST_WITH(they_see_the_end, set_up_watched, tear_down) {
 /* --- seats --- */
 
 TEST_WITH(one_takes_a_seat, set_up_watched, tear_down) {
-    begin_watched();
-    go(5 * SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
     comes(0, 1); /* there is none for it */
-    go(SECOND / 2);
-    says_loaded(0);
+    play(SECOND / 2);
+    load_start(&watcher[0]);
     assert_true(told(AT_PEER, "3 of 3 seats taken: you watch, number 1 in the queue"));
-    go(5 * SECOND);
+    play(5 * SECOND);
     order(AT_PEER, KL_COMMAND_SEAT, 1);
     assert_int_equal(the_room()->watch.count, 1);
     bye(2);
     vanish(2);
-    go(3 * SECOND);
-    assert_string_equal(got(AT_PEER, KL_MSG_NOTICE)->text.text, "your turn: take the seat within 15 s");
+    play(3 * SECOND);
+    assert_string_equal(heard(AT_PEER, KL_MSG_NOTICE)->text.text, "your turn: take the seat within 15 s");
     order(AT_PEER, KL_COMMAND_SEAT, 1);
-    const struct kl_welcome *w = &got(AT_PEER, KL_MSG_WELCOME)->welcome;
+    const struct kl_welcome *w = &heard(AT_PEER, KL_MSG_WELCOME)->welcome;
     assert_int_equal(w->client, 2);
     assert_int_equal(w->seats, 4);
     assert_true(w->seat_time_s > 0);
-    go(5 * SECOND);
+    play(5 * SECOND);
     assert_int_equal(the_room()->watch.count, 0);
     assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
-    assert_int_equal(watcher[0].lock.standing, KL_STANDING_IN);
+    assert_int_equal(watcher[0].p.participant.lock.standing, KL_STANDING_IN);
     assert_in_range(behind(0), 0, 30);
     assert_true(presses_lately(2));
     order(AT_PEER, KL_COMMAND_SEAT, 0); /* and back: it watches as a client of the game */
-    go(SECOND);
+    play(SECOND);
     assert_int_equal(member_of(0, 2)->seats, 0);
 }
 
@@ -171,7 +170,7 @@ TEST_WITH(one_takes_a_seat, set_up_watched, tear_down) {
 
 static uint64_t lie; /* the error in a watcher's hashes */
 
-static void report(struct player *p, const struct kl_frame *f) {
+static void report(struct lobby_player *p, const struct kl_frame *f) {
     if (!(f->flags & KL_FRAME_HASH)) return;
     bool watching = p >= watcher && p < watcher + WATCHERS;
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has = KL_HASH_RAM}};
@@ -181,38 +180,37 @@ static void report(struct player *p, const struct kl_frame *f) {
 }
 
 TEST_WITH(its_hashes_count_for_itself_alone, set_up_watched, tear_down) {
-    begin_watched();
+    start_room(KL_POLICY_BOUNDED);
     on_frame = report;
     lie = 0;
-    go(5 * SECOND);
+    play(5 * SECOND);
     watches(0);
-    go(12 * SECOND);
-    const struct kl_verdict *v = &got(AT_PEER, KL_MSG_VERDICT)->verdict;
+    play(12 * SECOND);
+    const struct kl_verdict *v = &heard(AT_PEER, KL_MSG_VERDICT)->verdict;
     assert_true(v->differs == 0 && v->complete && v->frame > 400);
     lie = 7;
     for (unsigned time = 1; time <= 3; time++) {
-        inbox[AT_PEER].count = 0;
+        forget(AT_PEER, KL_MSG_NOTICE);
         forget(AT_PEER, KL_MSG_VERDICT);
         forget(AT_PEER, KL_MSG_PREPARE);
-        for (unsigned i = 0; i < 100 && !got(AT_PEER, KL_MSG_VERDICT); i++)
-            go(SECOND / 10);
-        v = &got(AT_PEER, KL_MSG_VERDICT)->verdict;
+        for (unsigned i = 0; i < 100 && !heard(AT_PEER, KL_MSG_VERDICT); i++)
+            play(SECOND / 10);
+        v = &heard(AT_PEER, KL_MSG_VERDICT)->verdict;
         assert_int_equal(v->differs, 1);
         assert_true(told(AT_PEER, "this machine is out of sync"));
         if (time == 3) break;
-        go(9 * SECOND);                                /* there is no state to be had here */
-        assert_non_null(got(AT_PEER, KL_MSG_PREPARE)); /* it begins anew */
-        begin_watcher(&watcher[0], &got(AT_PEER, KL_MSG_WELCOME)->welcome);
-        says_loaded(0);
+        play(9 * SECOND);                                /* there is no state to be had here */
+        assert_non_null(heard(AT_PEER, KL_MSG_PREPARE)); /* it begins anew */
+        load_start(&watcher[0]);
         lie = 0;
-        go(6 * SECOND);
-        assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 0);
+        play(6 * SECOND);
+        assert_int_equal(heard(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 0);
         lie = 7;
     }
     expect_refusal(AT_PEER, KL_REFUSE_DESYNC, "out of sync with the game three times");
     goes(0);
-    go(2 * SECOND);
-    v = &got(0, KL_MSG_VERDICT)->verdict; /* those who play have heard nothing of it */
+    play(2 * SECOND);
+    v = &heard(0, KL_MSG_VERDICT)->verdict; /* those who play have heard nothing of it */
     assert_true(v->differs == 0 && v->healed == 0);
     assert_false(the_room()->heal.verdicts.any_bad);
 }
@@ -220,41 +218,41 @@ TEST_WITH(its_hashes_count_for_itself_alone, set_up_watched, tear_down) {
 /* Beside one player, the others' links being cut, that one's word is not a proof: the watcher is told, and
  * neither healed nor put out. */
 TEST_WITH(the_word_of_one_is_told, set_up_watched, tear_down) {
-    begin_watched();
+    start_room(KL_POLICY_BOUNDED);
     on_frame = report;
     lie = 0;
-    go(5 * SECOND);
+    play(5 * SECOND);
     watches(0);
-    go(5 * SECOND);
+    play(5 * SECOND);
     cut(1), cut(2);
-    go(3 * SECOND); /* labels that three have told are over */
-    inbox[AT_PEER].count = 0;
+    play(3 * SECOND); /* labels that three have told are over */
+    forget(AT_PEER, KL_MSG_NOTICE);
     lie = 7;
-    for (unsigned n = 0; n < 80 && !got(AT_PEER, KL_MSG_VERDICT)->verdict.differs; n++)
-        go(SECOND / 10);
-    assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 1);
+    for (unsigned n = 0; n < 80 && !heard(AT_PEER, KL_MSG_VERDICT)->verdict.differs; n++)
+        play(SECOND / 10);
+    assert_int_equal(heard(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 1);
     assert_true(told(AT_PEER, "this machine is out of sync"));
     forget(AT_PEER, KL_MSG_PREPARE);
-    go(30 * SECOND);
+    play(30 * SECOND);
     assert_false(inbox[AT_PEER].hung_up);
-    assert_null(got(AT_PEER, KL_MSG_PREPARE));
+    assert_null(heard(AT_PEER, KL_MSG_PREPARE));
     lie = 0;
-    go(10 * SECOND);
-    assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 0);
+    play(10 * SECOND);
+    assert_int_equal(heard(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 0);
 }
 
 /* If the room does nothing about it, the watcher is told and watches on. */
 TEST_WITH(out_of_sync_and_ignored, set_up_watched, tear_down) {
-    begin_watched();
+    start_room(KL_POLICY_BOUNDED);
     kl_lobby_heal_policy(the_room(), KL_DESYNC_IGNORE, "x", now_us);
     on_frame = report;
     lie = 7;
-    go(SECOND);
+    play(SECOND);
     watches(0);
-    go(20 * SECOND);
-    assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 1);
+    play(20 * SECOND);
+    assert_int_equal(heard(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 1);
     assert_false(inbox[AT_PEER].hung_up);
-    assert_int_equal(watcher[0].lock.stats.next_run > 600, true);
+    assert_int_equal(watcher[0].p.participant.lock.stats.next_run > 600, true);
 }
 
 /* --- a watcher's words, and limits --- */
@@ -267,18 +265,18 @@ static void speaks(unsigned peer, const char *text) {
 }
 
 TEST_WITH(they_talk_and_no_more, set_up_watched, tear_down) {
-    begin_watched();
-    go(SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(SECOND);
     watches(0), watches(1);
-    go(SECOND);
+    play(SECOND);
     speaks(AT_PEER, "hello");
-    go(SECOND);
+    play(SECOND);
     assert_true(told(0, "p20 (watches): hello"));
     assert_true(told(AT_PEER + 1, "p20 (watches): hello"));
     order(AT_PEER, KL_COMMAND_PAUSE, 1);
     order(AT_PEER, KL_COMMAND_KICK, 1);
     order(AT_PEER, KL_COMMAND_DELAY, 1);
-    go(SECOND);
+    play(SECOND);
     assert_false(the_room()->lock.paused);
     assert_true(told(AT_PEER, "only players can do that"));
     assert_int_equal(the_room()->watch.delay_s, 0);
@@ -289,14 +287,14 @@ TEST_WITH(they_talk_and_no_more, set_up_watched, tear_down) {
     say(AT_PEER + 1, &(struct kl_msg){.kind = KL_MSG_SEND});
     goes(1);
     expect_refusal(AT_PEER + 1, KL_REFUSE_PROTOCOL, "not expected now");
-    go(SECOND);
+    play(SECOND);
     expect_all_at_the_end();
 }
 
 TEST_WITH(so_many_and_no_more, set_up_watched, tear_down) {
     char text[KL_TEXT_MAX];
-    begin_watched();
-    go(SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(SECOND);
     for (unsigned i = 0; i < WATCHERS; i++)
         comes(i, 0);
     hello(35, "room", 0, PLAYERS, "x");
@@ -328,11 +326,11 @@ static void puts_out(unsigned peer, uint8_t kind, const char *name) {
 
 /* By name, as they are in no roster. */
 TEST_WITH(the_host_puts_one_out, set_up_watched, tear_down) {
-    begin_watched();
-    go(SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(SECOND);
     for (unsigned i = 0; i < 3; i++)
         watches(i);
-    go(SECOND);
+    play(SECOND);
     order(1, KL_COMMAND_WATCHERS, 0); /* not the host */
     assert_false(told(1, "watch:"));
     say(0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_WATCHERS}});
@@ -352,46 +350,47 @@ TEST_WITH(the_host_puts_one_out, set_up_watched, tear_down) {
     assert_int_equal(the_room()->watch.count, 1);
     hello(36, "room", 0, PLAYERS, "x"); /* from the same address */
     expect_refusal(36, KL_REFUSE_DOOR, "you are banned");
-    go(SECOND);
+    play(SECOND);
     expect_all_at_the_end();
 }
 
 /* It takes nothing, or says nothing: that is its own affair, up to a point. */
 TEST_WITH(a_client_that_is_slow_holds_up_nobody, set_up_watched, tear_down) {
-    begin_watched();
-    go(SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    play(SECOND);
     watches(0), watches(1), watches(2);
-    go(SECOND);
+    play(SECOND);
     inbox[AT_PEER].pending = 30; /* its link is stuffed: no bulk goes there */
     watcher[1].linked = false;   /* nothing comes from it */
     uint32_t pieces = watcher[0].pieces;
-    go(10 * SECOND);
+    play(10 * SECOND);
     assert_int_equal(watcher[0].pieces, pieces);
     assert_in_range(behind(2), 10, 45);
     inbox[AT_PEER].pending = 0;
-    go(4 * SECOND);
+    play(4 * SECOND);
     assert_in_range(behind(0), 10, 45);
     inbox[AT_PEER].pending = 401;
-    go(3 * SECOND);
+    play(3 * SECOND);
     goes(0), goes(1);
     expect_refusal(AT_PEER, KL_REFUSE_LIMIT, "your machine does not read what the relay sends");
     expect_refusal(AT_PEER + 1, KL_REFUSE_CLOSED, "nothing has come from you");
     expect_all_at_the_end();
 }
 
+static size_t no_room_for_one(unsigned peer) {
+    return peer == AT_PEER ? 0 : 4000;
+}
+
 /* To whom the start data does not get has a minute, and a second more for every 16 KiB. */
 TEST_WITH(a_watcher_that_takes_no_start_data_is_put_out, set_up_watched, tear_down) {
-    begin_watched();
-    struct kl_msg m = a_hello(AT_PEER, "room", 0, PLAYERS, "x");
-    watcher[0] = (struct player){.peer = AT_PEER, .linked = true};
-    connect_peer(AT_PEER);
-    inbox[AT_PEER].slow = true;
-    say(AT_PEER, &m);
-    go(59 * SECOND);
+    start_room(KL_POLICY_BOUNDED);
+    on_bulk_room = no_room_for_one;
+    comes(0, 0);
+    play(59 * SECOND);
     assert_false(inbox[AT_PEER].hung_up);
-    go(SECOND / 2);
+    play(SECOND / 2);
     for (unsigned i = 0; i < 8 && !inbox[AT_PEER].hung_up; i++)
-        go(SECOND / 4);
+        play(SECOND / 4);
     goes(0);
     expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "the room's start data did not reach you in time");
     expect_all_at_the_end();
@@ -399,7 +398,7 @@ TEST_WITH(a_watcher_that_takes_no_start_data_is_put_out, set_up_watched, tear_do
 
 TEST_WITH(malformed_words, set_up_watched, tear_down) {
     static const uint8_t bad[] = {1, 2, 3};
-    begin_watched();
+    start_room(KL_POLICY_BOUNDED);
     watches(0);
     for (unsigned i = 0; i < 63; i++)
         kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, 0, 0, now_us);
@@ -411,7 +410,7 @@ TEST_WITH(malformed_words, set_up_watched, tear_down) {
 
 /* The relay goes, or the room does: all are told. */
 TEST_WITH(all_are_told_of_the_end, set_up_watched, tear_down) {
-    begin_watched();
+    start_room(KL_POLICY_BOUNDED);
     watches(0);
     kl_lobby_shut_down(lobby, now_us);
     goes(0);

@@ -7,12 +7,12 @@
 
 #include "net/engine/wire.h"
 
-#define CROWD   100
-#define AT_PEER 100 /* the first of them */
-#define WAY_US  25000
-#define JITTER  8000  /* µs at most, by a generator of each link's own */
-#define SPIKE   30000 /* µs more, once in 128; one in 64 is lost */
-#define LATER   256   /* datagrams under way */
+#define CROWD    100
+#define CROWD_AT 100 /* the first of them */
+#define WAY_US   25000
+#define JITTER   8000  /* µs at most, by a generator of each link's own */
+#define SPIKE    30000 /* µs more, once in 128; one in 64 is lost */
+#define LATER    256   /* datagrams under way */
 
 /* --- watchers that only read --- */
 
@@ -23,15 +23,16 @@ static struct reader {
 } reader[CROWD];
 
 static struct reader *reader_at(unsigned peer) {
-    return peer >= AT_PEER && peer < AT_PEER + CROWD && reader[peer - AT_PEER].here ? &reader[peer - AT_PEER]
-                                                                                    : NULL;
+    return peer >= CROWD_AT && peer < CROWD_AT + CROWD && reader[peer - CROWD_AT].here
+               ? &reader[peer - CROWD_AT]
+               : NULL;
 }
 
 static void come(unsigned i) {
-    struct kl_msg m = a_hello(AT_PEER + i, "room", 0, PLAYERS, "x");
+    struct kl_msg m = a_hello(CROWD_AT + i, "room", 0, PLAYERS, "x");
     reader[i] = (struct reader){.here = true, .say_us = now_us + i * 1000};
-    connect_peer(AT_PEER + i);
-    speak(AT_PEER + i, &m);
+    connect_peer(CROWD_AT + i);
+    speak(CROWD_AT + i, &m);
 }
 
 static void read_on(unsigned i) {
@@ -41,12 +42,12 @@ static void read_on(unsigned i) {
     w->say_us = now_us + 100000;
     struct kl_msg m = {.kind = KL_MSG_READY};
     kl_facts_add(&m.ready.facts, "system", "a");
-    if (w->prepared) speak(AT_PEER + i, &m);
+    if (w->prepared) speak(CROWD_AT + i, &m);
     w->prepared = false;
     struct kl_ctrl c = {.stamp = (uint32_t)now_us, .frame_acked = w->have};
     size_t len = kl_ctrl_write(&c, NULL, 0, body, sizeof body);
     assert_true(len > 0);
-    kl_lobby_datagram(lobby, AT_PEER + i, body, len, 0, 0, now_us);
+    kl_lobby_datagram(lobby, CROWD_AT + i, body, len, 0, 0, now_us);
 }
 
 /* --- links of the players --- */
@@ -128,18 +129,18 @@ static void hear(unsigned peer, const struct kl_msg *m) {
 }
 
 static void step_far(unsigned i) {
-    struct player *p = &player[i];
-    uint8_t buf[KL_DATAGRAM_MAX];
+    struct lobby_player *p = &player[i];
+    struct kl_participant *is = &p->p.participant;
+    uint8_t buf[KL_DATAGRAM_MAX], kind;
     const struct later *l;
     size_t len;
     while ((l = due(&down[i])))
-        assert_int_equal(kl_client_receive(&p->lock, l->body, l->len, now_us), KL_OK);
-    while (now_us >= p->turn_us)
-        turn(p);
-    spacing_changes += i == 0 && p->lock.stats.spacing != spacing;
-    if (i == 0) spacing = p->lock.stats.spacing;
-    while (now_us >= kl_client_send_at(&p->lock) &&
-           (len = kl_client_send(&p->lock, now_us, buf, sizeof buf)) > 0)
+        kl_participant_update(is, l->body, l->len, now_us);
+    player_turns(&p->p, now_us);
+    spacing_changes += i == 0 && is->lock.stats.spacing != spacing;
+    if (i == 0) spacing = is->lock.stats.spacing;
+    while (now_us >= kl_client_send_at(&is->lock) &&
+           (len = kl_participant_send(is, now_us, &kind, buf, sizeof buf)) > 0)
         put(&up[i], buf, len);
     while ((l = due(&up[i])))
         kl_lobby_datagram(lobby, i, l->body, l->len, 0, 0, now_us);
@@ -198,7 +199,7 @@ static struct seen play_watched_by(unsigned crowd) {
     assert_int_equal(caught_up, crowd);
     struct seen s = {.digest = digest, .updates = updates, .spacing_changes = spacing_changes};
     for (unsigned i = 0; i < PLAYERS; i++) {
-        const struct kl_client_stats *is = &player[i].lock.stats;
+        const struct kl_client_stats *is = &player[i].p.participant.lock.stats;
         s.lead_sum += is->lead_sum, s.lead_count += is->lead_count;
         s.late += is->late_frames, s.stalls += is->stalls;
     }

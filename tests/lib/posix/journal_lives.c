@@ -158,7 +158,7 @@ void begin_game(enum kl_policy policy) {
 
 void all_come_back(unsigned peer) {
     for (unsigned i = 0; i < PLAYERS; i++) {
-        struct kl_msg m = prepare_return(i, peer + i);
+        struct kl_msg m = prepare_return(&player[i], peer + i);
         say(peer + i, &m);
     }
     pass(200000);
