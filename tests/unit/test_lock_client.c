@@ -1,4 +1,5 @@
-/* One client's side of the lock, fed by hand-made UPDATEs. net/PROTOCOL.md §4 to §6. */
+/* One client's side of the lock, fed by hand-made UPDATEs: refusals, needs, and datagrams out. The rooms of
+ * tests/sim judge its samples and frames. net/PROTOCOL.md §4 to §6. */
 #include "tests/unit/unit.h"
 
 #include "net/engine/frames.h"
@@ -78,34 +79,6 @@ TEST(before_the_start_only_heartbeats) {
     assert_int_equal(kl_client_send(&c, at, buf, sizeof buf), 0);
 }
 
-TEST(frames_come_out_once_in_order_and_in_time) {
-    begin(true, true, 1);
-    assert_int_equal(update(0, 4, 0, 50000, 1000000), 0);
-    struct kl_frame f;
-    assert_int_equal(kl_client_plan(&c, 1040000, 8).runs, 0); /* half a frame early */
-    assert_false(kl_client_take(&c, &f));                     /* none was planned */
-    struct kl_plan p = kl_client_plan(&c, 1050000, 8);
-    assert_int_equal(p.runs, 1);
-    assert_int_equal(p.samples, 1);
-    assert_int_equal(p.backlog, 4);
-    sample(1, 1050000);
-    assert_true(kl_client_take(&c, &f));
-    assert_int_equal(f.number, 0);
-    assert_int_equal(f.flags, KL_FRAME_KEY);
-    assert_false(kl_client_take(&c, &f));
-    for (uint32_t n = 1; n < 4; n++) {
-        uint64_t now = 1050000 + n * 20000;
-        assert_int_equal(kl_client_plan(&c, now, 8).runs, 1);
-        sample((uint16_t)n, now);
-        assert_true(kl_client_take(&c, &f));
-        assert_int_equal(f.number, n);
-    }
-    p = kl_client_plan(&c, 1130000, 8); /* frame 4 is due and not closed */
-    assert_true(p.stalled && p.runs == 0);
-    assert_int_equal(p.samples, 1); /* but it is sampled in time */
-    assert_int_equal(c.stats.stalls, 1);
-}
-
 TEST(old_and_far_frames_are_passed_over) {
     begin(true, false, 1);
     assert_int_equal(update(4, 4, 0, 0, 1000000), 0); /* 0..3 are missing */
@@ -144,35 +117,6 @@ TEST(malformed_leaves_it_as_it_was) {
     assert_memory_equal(&c, &before, sizeof c);
 }
 
-TEST(samples_are_repeated_until_acknowledged) {
-    begin(true, false, 0x22); /* seats 1 and 5 */
-    assert_int_equal(update(0, 4, 0, 0, 1000000), 0);
-    assert_int_equal(kl_client_plan(&c, 1000000, 3).samples, 3);
-    for (uint16_t i = 0; i < 3; i++)
-        sample((uint16_t)(i + 1), 1000000);
-    struct kl_ctrl m;
-    for (unsigned turn = 0; turn < 2; turn++) {
-        size_t len = kl_client_send(&c, kl_client_send_at(&c) + 1000000, buf, sizeof buf);
-        assert_true(len > 0);
-        assert_int_equal(kl_ctrl_open(&m, 2, 0, buf, len), 0);
-        assert_int_equal(m.sample_first, 0);
-        assert_int_equal(m.sample_count, 3);
-        assert_int_equal(m.frame_acked, 4);
-        struct kl_input in[KL_MAX_SEATS];
-        for (uint16_t i = 0; i < 3; i++) {
-            kl_ctrl_sample(&m, in);
-            assert_int_equal(in[0].joypad, i + 1);
-            assert_int_equal(in[1].joypad, (uint16_t) ~(i + 1));
-        }
-    }
-    assert_int_equal(update(4, 0, 2, 0, 1010000), 0);
-    assert_int_equal(update(4, 0, 1, 0, 1010000), 0); /* overtaken: takes nothing back */
-    size_t len = kl_client_send(&c, 9000000, buf, sizeof buf);
-    assert_int_equal(kl_ctrl_open(&m, 2, 0, buf, len), 0);
-    assert_int_equal(m.sample_first, 2);
-    assert_int_equal(m.sample_count, 1);
-}
-
 TEST(a_sample_goes_out_at_once_a_timer_repeats) {
     begin(true, true, 1);
     update(0, 4, 0, 0, 1000000);
@@ -187,81 +131,6 @@ TEST(a_sample_goes_out_at_once_a_timer_repeats) {
     assert_int_equal(kl_client_send(&c, now, buf, sizeof buf), 0);
     for (unsigned i = 1; i < 10; i++) /* whether or not there is anything new */
         assert_true(kl_client_send(&c, now + i * 25000, buf, sizeof buf) > 0);
-}
-
-TEST(no_more_than_an_interval_and_eight_frames_ahead) {
-    begin(true, true, 1);
-    update(0, 4, 0, 0, 1000000);
-    uint32_t taken = 0;
-    for (unsigned turn = 0; turn < 400; turn++) { /* the link is dead from here on */
-        uint64_t now = 1000000 + turn * 20000;
-        struct kl_plan p = kl_client_plan(&c, now, 8);
-        for (uint32_t i = 0; i < p.samples; i++, taken++)
-            sample(1, now);
-        struct kl_frame f;
-        for (uint32_t i = 0; i < p.runs; i++)
-            assert_true(kl_client_take(&c, &f));
-    }
-    assert_int_equal(c.stats.next_run, 4);
-    assert_int_equal(taken, 4 + 4 + 8); /* frames 0..3, one interval more, and eight frames */
-    struct kl_input in = {0};
-    for (unsigned i = 0; i < 1000 && kl_client_sample(&c, &in, 9000000) == 0; i++) {
-    }
-    assert_int_equal(kl_client_sample(&c, &in, 9000000), KL_E_WINDOW);
-    assert_true(c.stats.next_sample - c.sample_acked <= KL_WINDOW_FRAMES);
-}
-
-TEST(without_subframes_one_sample_a_keyframe) {
-    begin(false, true, 1);
-    update(0, 12, 0, 0, 1000000);
-    for (uint32_t f = 0; f < 12; f++) {
-        uint64_t now = 1000000 + f * 20000;
-        struct kl_plan p = kl_client_plan(&c, now, 8);
-        assert_int_equal(p.runs, 1);
-        assert_int_equal(p.samples, f % 4 == 0);
-        if (p.samples) sample((uint16_t)f, now);
-        struct kl_frame out;
-        assert_true(kl_client_take(&c, &out));
-    }
-    assert_int_equal(c.stats.next_sample, 3);
-    assert_int_equal(c.stats.lead_count, 8);
-    assert_int_equal(c.stats.lead_sum, 2 * (4 + 5 + 6 + 7)); /* held for the interval */
-}
-
-TEST(the_lead_is_what_it_says) {
-    begin(true, false, 1);
-    update(0, 8, 0, 0, 1000000);
-    struct kl_frame f;
-    assert_int_equal(kl_client_plan(&c, 1000000, 8).runs, 8);
-    for (unsigned i = 0; i < 8; i++)
-        assert_true(kl_client_take(&c, &f));
-    assert_int_equal(c.stats.lead_count, 4); /* interval 0 is made from nothing */
-    assert_int_equal(c.stats.lead_sum, 16);
-}
-
-TEST(at_most_max_runs) {
-    begin(true, true, 1);
-    update(0, 40, 0, 0, 1000000);
-    struct kl_plan p = kl_client_plan(&c, 1400000, 3);
-    assert_int_equal(p.runs, 3);
-    assert_int_equal(p.backlog, 40);
-    p = kl_client_plan(&c, 1400000, 0);
-    assert_int_equal(p.runs, 0);
-    assert_false(p.stalled);
-}
-
-/* A frontend of the core's rate whose timer wobbles runs one frame a turn, always. */
-TEST(wobble_costs_nothing) {
-    begin(true, true, 1);
-    uint32_t random = 3;
-    for (uint32_t f = 0; f < 200; f++) {
-        update(0, 250, 0, 0, 1000000);
-        random = random * 1664525 + 1013904223;
-        uint64_t now = 1000000 + f * 20000 + (random >> 20) * 2; /* up to 8 ms */
-        assert_int_equal(kl_client_plan(&c, now, 8).runs, 1);
-        struct kl_frame out;
-        assert_true(kl_client_take(&c, &out));
-    }
 }
 
 /* The lead that a frame would have needed, told in whole quarters: a microsecond over one is the next. A
@@ -436,32 +305,6 @@ TEST(away_is_said_at_once) {
     assert_true(sent(1030001).away);
     kl_client_set_away(&c, false);
     assert_false(sent(1030002).away);
-}
-
-TEST(one_who_was_absent_runs_everything_and_then_resumes) {
-    begin(true, true, 1);
-    told(KL_PRESENT, 0, 8, 0, 1000000);
-    for (uint32_t f = 0; f < 4; f++)
-        turn(1000000 + f * 20000, 8);
-    told(KL_ABSENT, 0, 100, 4, 3000000);
-    told(KL_ABSENT, 100, 0, 4, 3000000); /* frame 100 is due now: 96 behind */
-    uint64_t now = 3020000;
-    while (c.stats.next_run + 12 < 100) {
-        assert_int_equal(turn(now, 8).runs, 8);
-        assert_int_equal(c.standing, KL_STANDING_OUT); /* and samples nothing */
-        assert_int_equal(c.stats.next_sample, 4);
-    }
-    turn(now, 8);
-    turn(now, 8);
-    assert_int_equal(c.standing, KL_STANDING_BACK);
-    struct kl_ctrl m = sent(now + 30000);
-    assert_true(m.resume && m.sample_first > 90);
-    told(KL_RETURNING, 100, 0, 50,
-         now + 40000); /* he came back at 50, says the relay: that was another time */
-    assert_int_equal(c.standing, KL_STANDING_BACK);
-    told(KL_RETURNING, 100, 0, c.stats.next_sample, now + 50000);
-    assert_int_equal(c.standing, KL_STANDING_IN);
-    assert_false(sent(now + 90000).resume);
 }
 
 TEST(by_the_clock_only_news_goes_out_at_once) {

@@ -1,5 +1,5 @@
-/* The relay's side of the lock, fed by hand-made CTRLs, and the shortest exchange of both sides. PROTOCOL.md
- * §4, §5. */
+/* The relay's side of the lock, fed by hand-made CTRLs: refusals, and datagrams out. PROTOCOL.md §4, §5. The
+ * rooms of tests/sim judge its frames. */
 #include "tests/unit/unit.h"
 
 #include "net/engine/lock_client.h"
@@ -65,76 +65,6 @@ TEST(only_free_seats_can_be_taken) {
     assert_int_equal(kl_lock_receive(&r, 800, buf, 1, 0, 0, 0), KL_E_STATE);
 }
 
-TEST(interval_0_waits_for_nobody_the_next_for_all) {
-    struct kl_frame f;
-    begin_three(true, 4);
-    assert_int_equal(take_all(&f), 4);
-    assert_int_equal(f.number, 3);
-    assert_int_equal(f.in[0].joypad, 0);
-    assert_int_equal(kl_lock_waiting_for(&r), 3);
-    assert_int_equal(ctrl(0, 4, 0, 3, 2000), 0);
-    assert_int_equal(kl_lock_waiting_for(&r), 2);
-    assert_int_equal(take_all(&f), 0);
-    assert_int_equal(ctrl(3, 4, 0, 2, 3000), 0);
-    assert_int_equal(take_all(&f), 2); /* as soon as all that it maps to is in */
-    assert_int_equal(f.number, 5);
-    assert_int_equal(f.keyframe, 4);
-    assert_int_equal(f.active, 3);
-    assert_int_equal(f.in[0].joypad, 1);
-    assert_int_equal(f.in[1].joypad, 1);
-}
-
-TEST(the_first_word_counts) {
-    struct kl_frame f;
-    begin_three(true, 4);
-    take_all(&f);
-    assert_int_equal(ctrl(0, 4, 0, 2, 2000), 0);
-    ring[0][0].joypad = ring[1][0].joypad = 0xbad; /* another story, and one sample more */
-    assert_int_equal(ctrl(0, 4, 0, 3, 2000), 0);
-    ring[0][0].joypad = 0;
-    ring[1][0].joypad = 1;
-    assert_int_equal(ctrl(3, 4, 0, 3, 2000), 0);
-    while (kl_lock_take(&r, &f))
-        assert_int_equal(f.in[0].joypad, f.number - 4);
-    assert_int_equal(f.number, 6);
-}
-
-TEST(without_subframes_one_sample_makes_an_interval) {
-    struct kl_frame f;
-    begin_three(false, 4);
-    assert_int_equal(take_all(&f), 4);
-    ring[0][0].mouse_x = 7;
-    assert_int_equal(ctrl(0, 4, 0, 1, 2000), 0);
-    assert_int_equal(ctrl(3, 4, 0, 1, 2000), 0);
-    for (uint32_t n = 4; n < 8; n++) {
-        assert_true(kl_lock_take(&r, &f));
-        assert_int_equal(f.number, n);
-        assert_int_equal(f.in[0].mouse_x, n == 4 ? 7 : 0); /* motion counts once */
-    }
-    assert_false(kl_lock_take(&r, &f));
-}
-
-TEST(one_who_leaves_is_neutral_and_not_waited_for) {
-    struct kl_frame f;
-    begin_three(true, 4);
-    take_all(&f);
-    assert_int_equal(ctrl(0, 4, 0, 8, 2000), 0);
-    assert_int_equal(ctrl(3, 4, 0, 2, 2000), 0);
-    assert_int_equal(take_all(&f), 2);
-    kl_lock_remove(&r, 3, 3000);
-    assert_int_equal(take_all(&f), 6); /* on with the samples that the other has sent */
-    assert_int_equal(f.number, 11);
-    assert_int_equal(f.active, 1);
-    assert_int_equal(f.in[0].joypad, 7);
-    assert_int_equal(f.in[1].joypad, 0);
-    assert_int_equal(kl_lock_send(&r, 3, 9000000, buf, sizeof buf), 0);
-    kl_lock_remove(&r, 0, 3000); /* spectators alone do not play on */
-    assert_int_equal(take_all(&f), 0);
-    assert_int_equal(kl_lock_waiting_for(&r), 0);
-    kl_lock_remove(&r, 9, 3000);
-    assert_true(kl_lock_send_at(&r) == UINT64_MAX);
-}
-
 TEST(impossible_samples_do_not_count) {
     static struct kl_lock_relay before;
     struct kl_frame f;
@@ -160,16 +90,6 @@ TEST(impossible_samples_do_not_count) {
     for (size_t cut = 0; cut < len; cut++)
         assert_int_equal(kl_lock_receive(&r, 3, buf, cut, 0, 0, 2000), KL_E_MALFORMED);
     assert_memory_equal(&r, &before, sizeof r);
-}
-
-/* The first of two datagrams of a burst is lost: the second waits for it to come again. */
-TEST(a_hole_in_the_samples_is_passed_over) {
-    begin_three(true, 4);
-    assert_int_equal(ctrl(0, 2, 1, 2, 2000), 0);
-    assert_int_equal(r.client[0].next_sample, 0);
-    assert_int_equal(ctrl(0, 4, 0, 1, 2000), 0);
-    assert_int_equal(ctrl(0, 4, 1, 2, 2000), 0);
-    assert_int_equal(r.client[0].next_sample, 3);
 }
 
 TEST(a_spectator_has_no_samples) {
@@ -236,22 +156,6 @@ TEST(a_closed_frame_goes_out_at_once) {
     assert_int_equal(kl_lock_send_at(&r), 28000);
 }
 
-TEST(a_marked_keyframe_for_every_multiple) {
-    struct kl_frame f;
-    begin(true, 9, 20);
-    kl_lock_add(&r, 0, 1, 0);
-    kl_lock_start(&r, 0);
-    uint32_t marked[8], n = 0;
-    for (uint32_t s = 0; s < 120; s++) {
-        assert_int_equal(ctrl(0, 0, s, 1, 1000 + s * 20000), 0);
-        while (kl_lock_take(&r, &f))
-            if (f.flags & KL_FRAME_HASH) marked[n++] = f.number;
-    }
-    static const uint32_t expected[] = {27, 45, 63, 81, 108, 126};
-    assert_int_equal(n, COUNT(expected));
-    assert_memory_equal(marked, expected, sizeof expected);
-}
-
 TEST(a_silent_spectator_is_lost_and_waits_for_nobody) {
     struct kl_frame f;
     begin_three(true, 4);
@@ -271,7 +175,6 @@ TEST(a_silent_spectator_is_lost_and_waits_for_nobody) {
             assert_true(n < KL_BURST_MAX);
 }
 
-/* One player alone, a perfect link, one datagram each way a frame: presses come out one interval later. */
 /* UPDATEs to the spectator in so many ms in which the players play, and those with frames. */
 static unsigned updates(uint64_t *now_us, unsigned ms, unsigned *with_frames) {
     unsigned count = 0;
@@ -306,33 +209,4 @@ TEST(few_updates_to_one_that_says_nothing) {
     assert_int_equal(ctrl(9, 0, 0, 0, now_us), KL_OK);
     (void)updates(&now_us, 1000, &with_frames);
     assert_int_equal(with_frames, 8);
-}
-
-TEST(the_shortest_exchange) {
-    static struct kl_client c;
-    struct kl_frame f;
-    begin(true, 3, 0);
-    static struct kl_held held[KL_WINDOW_FRAMES];
-    kl_client_init(&c, &r.params, 1, held, KL_WINDOW_FRAMES, 0);
-    kl_lock_add(&r, 0, 1, 0);
-    kl_lock_start(&r, 0);
-    for (uint64_t t = 0; t < 100; t++) {
-        uint64_t now = t * 20000;
-        size_t len;
-        while ((len = kl_lock_send(&r, 0, now, buf, sizeof buf)) > 0)
-            assert_int_equal(kl_client_receive(&c, buf, len, now), 0);
-        struct kl_plan p = kl_client_plan(&c, now, 4);
-        for (uint32_t i = 0; i < p.samples; i++) {
-            struct kl_input in = {.joypad = (uint16_t)(c.stats.next_sample + 1)};
-            assert_int_equal(kl_client_sample(&c, &in, now), 0);
-        }
-        for (uint32_t i = 0; i < p.runs; i++) {
-            assert_true(kl_client_take(&c, &f));
-            assert_int_equal(f.in[0].joypad, f.number < 3 ? 0 : f.number - 2);
-        }
-        while ((len = kl_client_send(&c, now, buf, sizeof buf)) > 0)
-            assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, 0, now), 0);
-    }
-    assert_in_range(c.stats.next_run, 94, 100);
-    assert_int_equal(c.stats.stalls, 0);
 }

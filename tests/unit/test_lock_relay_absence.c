@@ -17,19 +17,6 @@ static uint8_t shown(void) {
     return seats;
 }
 
-TEST(strict_waits_for_ever) {
-    begin(KL_POLICY_STRICT);
-    for (uint32_t n = 0; n < 3; n++)
-        hand_all_say(3, n);
-    assert_int_equal(kl_lock_missing(&r), 4);
-    assert_true(kl_lock_tick_at(&r) == UINT64_MAX);
-    kl_lock_tick(&r, UINT64_C(3600000000));
-    assert_int_equal(hand_take_all(), 0);
-    hand_ctrl(2, 0, 0, HAND_AWAY, 200000); /* saying so changes nothing, but everybody sees it */
-    assert_int_equal(hand_take_all(), 0);
-    assert_int_equal(kl_lock_away(&r), 4);
-}
-
 /* Paid once: the schedule moves by the stall, and the room goes on without him. */
 TEST(bounded_waits_for_the_budget_once) {
     begin(KL_POLICY_BOUNDED);
@@ -77,77 +64,6 @@ TEST(the_budget_counts_from_the_last_close_where_that_is_later) {
     assert_int_equal(kl_lock_tick_at(&r), late + HAND_BUDGET_US);
 }
 
-TEST(a_client_that_says_away_is_absent_at_once) {
-    for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++) {
-        begin(policy);
-        hand_all_say(7, 0);
-        hand_ctrl(2, 1, 0, HAND_AWAY, hand_line(1));
-        assert_int_equal(r.client[2].presence, KL_ABSENT);
-        assert_int_equal(kl_lock_missing(&r) & 4, 0);
-    }
-}
-
-TEST(an_overtaken_word_does_not_count) {
-    begin(KL_POLICY_BOUNDED);
-    hand_all_say(7, 0);
-    hand_ctrl(2, 1, 1, 0, hand_line(3));
-    hand_ctrl(2, 1, 0, HAND_AWAY, hand_line(1));
-    assert_int_equal(r.client[2].presence, KL_PRESENT);
-    hand_ctrl(2, 2, 0, HAND_AWAY, hand_line(4));
-    hand_ctrl(2, 2, 1, HAND_RESUME, hand_line(2));
-    assert_int_equal(r.client[2].presence, KL_ABSENT);
-}
-
-TEST(a_spectator_is_never_absent) {
-    begin(KL_POLICY_OPTIMISTIC);
-    hand_ctrl(9, 0, 0, HAND_AWAY, hand_line(1));
-    kl_lock_tick(&r, hand_line(2000));
-    assert_int_equal(r.client[9].presence, KL_PRESENT);
-}
-
-/* Away, then back with sample `first`; the two others play on. Gives the first frame that shows his pad. */
-static uint32_t shown_from(uint32_t gone, uint32_t back, uint32_t first) {
-    uint32_t from = 0;
-    for (uint32_t n = 0; n < 60; n++) {
-        if (n == gone) hand_ctrl(2, n, 0, HAND_AWAY, hand_line(n));
-        unsigned there = n < gone ? 7 : 3;
-        hand_all_say(there, n);
-        if (n >= back)
-            assert_int_equal(hand_ctrl(2, first, n + 1 - first, n < back + 3 ? HAND_RESUME : 0, hand_line(n)),
-                             0);
-        kl_lock_tick(&r, hand_line(n));
-        while (kl_lock_take(&r, &hand_last))
-            if (!from && hand_last.number > interval + gone && hand_last.in[2].joypad)
-                from = hand_last.number;
-    }
-    return from;
-}
-
-TEST(a_returning_client_feeds_the_interval_after_the_keyframe_it_reaches) {
-    begin(KL_POLICY_BOUNDED);
-    assert_int_equal(shown_from(10, 30, 30),
-                     40); /* 32..35 is laid out already: 36..39 counts, and feeds 40..43 */
-    begin(KL_POLICY_BOUNDED);
-    assert_int_equal(shown_from(10, 31, 31),
-                     44); /* frame 35 has just closed, and with it 36..39 is laid out */
-    begin(KL_POLICY_OPTIMISTIC);
-    assert_in_range(shown_from(10, 30, 30), 30, 31); /* no interval to fit in with */
-}
-
-TEST(samples_from_before_an_absence_are_not_played) {
-    begin(KL_POLICY_BOUNDED);
-    hand_all_say(7, 0);
-    hand_all_say(7, 1);
-    hand_ctrl(2, 2, 0, HAND_AWAY, hand_line(1) + 1);
-    hand_ctrl(2, 0, 3, 0, hand_line(1) + 2); /* does not know it yet */
-    assert_int_equal(r.client[2].next_sample, 2);
-    hand_ctrl(2, 1, 2, HAND_RESUME,
-              hand_line(1) + 3); /* below what the relay has: not a place to go on from */
-    assert_int_equal(r.client[2].presence, KL_ABSENT);
-    hand_ctrl(2, 2, 0, HAND_RESUME | HAND_AWAY, hand_line(1) + 4);
-    assert_int_equal(r.client[2].presence, KL_ABSENT);
-}
-
 TEST(a_client_may_come_back_without_a_sample) {
     begin(KL_POLICY_BOUNDED);
     hand_ctrl(2, 0, 0, HAND_AWAY, hand_line(0));
@@ -158,25 +74,6 @@ TEST(a_client_may_come_back_without_a_sample) {
     assert_int_equal(r.client[2].presence, KL_RETURNING);
     assert_int_equal(r.client[2].next_sample, 8);
     assert_int_equal(hand_ctrl(2, 4000, 0, HAND_RESUME, hand_line(3)), KL_E_WINDOW);
-}
-
-TEST(if_all_are_absent_nothing_closes_until_one_is_back) {
-    for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++) {
-        begin(policy);
-        for (unsigned i = 0; i < 3; i++)
-            hand_ctrl(i, 0, 0, HAND_AWAY, hand_line(interval));
-        hand_take_all();
-        uint32_t at = r.next_close;
-        assert_true(kl_lock_tick_at(&r) == UINT64_MAX);
-        kl_lock_tick(&r, hand_line(500));
-        assert_int_equal(hand_take_all(), 0);
-        hand_ctrl(1, at, 1, HAND_RESUME, hand_line(500));
-        kl_lock_tick(&r, hand_line(500));
-        assert_in_range(hand_take_all(), 1,
-                        3); /* on from here, and not all of what was passed over at once */
-        kl_lock_tick(&r, hand_line(510));
-        assert_in_range(hand_take_all(), 1, 14);
-    }
 }
 
 /* A metered link: its CTRLs say that nothing is to be sent again at half steps. */
@@ -320,19 +217,4 @@ TEST(a_late_sample_now_and_then_is_borne) {
         hand_take_all();
         assert_int_equal(r.client[2].presence, KL_PRESENT);
     }
-}
-
-TEST(nobody_is_absent_before_the_start) {
-    hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC,
-                                  .subframes = true,
-                                  .clocked = true,
-                                  .players = 2,
-                                  .wait_budget_ms = 60,
-                                  .fps_uhz = 50000000});
-    kl_lock_add(&r, 0, 1, 0);
-    kl_lock_add(&r, 1, 2, 0);
-    hand_ctrl(0, 0, 0, 0, 1000);
-    hand_ctrl(1, 0, 0, HAND_AWAY, 900000);
-    assert_int_equal(r.client[0].presence, KL_PRESENT);
-    assert_int_equal(r.client[1].presence, KL_PRESENT);
 }

@@ -1,4 +1,5 @@
-/* Commands: one of each client in turn, at keyframes; policy, swap and pause. PROTOCOL.md §5 "Commands". */
+/* Commands: limits of the queues and stores, needs, and refusals. The rooms of tests/sim judge who gets which, and
+ * what they do. PROTOCOL.md §5 "Commands". */
 #include "tests/unit/unit.h"
 
 #include "net/engine/command.h"
@@ -39,17 +40,6 @@ static const struct kl_commands *next_interval(void) {
     return some ? kl_lock_commands(&r, keyframe, &set) : NULL;
 }
 
-TEST(they_stand_at_the_next_keyframe_and_only_once) {
-    begin();
-    assert_int_equal(order(1, 20, 7, 3), 0);
-    assert_null(next_interval()); /* laid out before it came */
-    const struct kl_commands *c = next_interval();
-    assert_non_null(c);
-    assert_int_equal(c->count, 1);
-    assert_true(c->at[0].client == 1 && c->at[0].kind == 20 && c->at[0].len == 3 && c->at[0].data[2] == 7);
-    assert_null(next_interval());
-}
-
 TEST(one_of_each_in_turn) {
     begin();
     for (uint8_t i = 0; i < 5; i++)
@@ -67,23 +57,6 @@ TEST(one_of_each_in_turn) {
         had[c->at[i].client]++;
         if (had[0] > 2) assert_int_equal(had[1], 2); /* nobody has a third before the other had his second */
     }
-}
-
-TEST(nine_are_too_many_and_none_is_lost) {
-    begin();
-    for (uint8_t i = 0; i < KL_COMMANDS_MAX; i++)
-        assert_int_equal(order(0, 30, i, 80), 0);
-    assert_int_equal(order(0, 30, 8, 1), KL_E_FULL);
-    next_interval();
-    uint8_t expected = 0;
-    for (unsigned k = 0; k < 3; k++) {
-        const struct kl_commands *c = next_interval();
-        if (!c) continue;
-        assert_in_range(c->count, 1, 5); /* 400 bytes at a keyframe */
-        for (unsigned i = 0; i < c->count; i++)
-            assert_int_equal(c->at[i].data[0], expected++);
-    }
-    assert_int_equal(expected, KL_COMMANDS_MAX);
 }
 
 TEST(forbidden_commands_are_refused) {
@@ -126,94 +99,6 @@ TEST(more_places_are_wanted_when_the_first_are_full) {
         sets += unheard_interval();
     assert_int_equal(sets, KL_COMMAND_SETS);
     assert_false(r.wants_commands);
-}
-
-TEST(a_place_is_kept_until_everybody_has_it) {
-    begin();
-    uint32_t sets = 0;
-    for (unsigned k = 0; k < KL_COMMAND_SETS + 4; k++)
-        sets += unheard_interval();
-    assert_int_equal(sets, KL_COMMAND_SETS); /* the spectator has acknowledged none of them */
-    hand_ctrl(9, 0, 0, 0, 9000000);
-    next_interval();
-    assert_non_null(next_interval());
-}
-
-TEST(swapped_pads_play_each_others_seats) {
-    begin();
-    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
-        ring[i][0].joypad = 1;
-    uint8_t seats[] = {1, 5};
-    assert_int_equal(kl_lock_command(&r, 0, KL_COMMAND_SWAP, seats, 2), 0);
-    next_interval();
-    assert_int_equal(hand_last.in[1].joypad, 1);
-    assert_int_equal(hand_last.active, 0x03);
-    next_interval();
-    assert_int_equal(hand_last.in[1].joypad, 0);
-    assert_int_equal(hand_last.in[5].joypad, 1);
-    assert_int_equal(hand_last.active, 0x21);
-    hand_ctrl(0, r.next_close - interval, 4, 0, 900000);
-    assert_int_equal(kl_lock_waiting_for(&r), 0x02); /* by whose pads they are */
-    assert_int_equal(kl_lock_missing(&r), 0x02);
-}
-
-TEST(a_pause_stops_after_its_interval_and_resumes_in_a_moment) {
-    begin();
-    assert_int_equal(kl_lock_resume(&r, 0), KL_E_STATE);
-    order(1, KL_COMMAND_PAUSE, 0, 0);
-    next_interval();
-    assert_false(r.paused);
-    assert_non_null(next_interval());
-    assert_true(r.paused);
-    uint32_t at = r.next_close, n = at - interval;
-    for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(hand_ctrl(i, n, 8, 0, 5000000), 0);
-    kl_lock_tick(&r, 9000000);
-    assert_int_equal(hand_take_all(), 0);
-    assert_true(kl_lock_tick_at(&r) == UINT64_MAX);
-    assert_int_equal(kl_lock_resume(&r, 9000000), 0);
-    assert_true(kl_schedule_line_us(&r.schedule, at) >= 9050000);
-    assert_true(hand_take_all() > 0);
-}
-
-TEST(a_policy_is_in_force_from_its_keyframe_on) {
-    begin();
-    uint8_t to[] = {KL_POLICY_BOUNDED, 0xe8, 0x03, 7, 9};
-    assert_int_equal(kl_lock_command(&r, 0, KL_COMMAND_POLICY, to, 5), 0);
-    next_interval();
-    assert_int_equal(hand_last.spacing, 4);
-    next_interval();
-    assert_int_equal(hand_last.spacing, 7);
-    assert_int_equal(r.params.policy, KL_POLICY_BOUNDED);
-    assert_int_equal(r.params.wait_budget_ms, 1000);
-}
-
-/* The client's end: what an UPDATE brings stands beside its frame until that has run. */
-TEST(a_client_finds_them_by_the_keyframe) {
-    static struct kl_client c;
-    static struct kl_held held[KL_WINDOW_FRAMES];
-    uint8_t buf[KL_DATAGRAM_MAX];
-    begin();
-    struct kl_params p = r.params;
-    p.clocked = false;
-    kl_client_init(&c, &p, 0, held, KL_WINDOW_FRAMES, 0);
-    order(0, 40, 9, 2);
-    uint32_t keyframe = r.next_close + 4;
-    for (unsigned k = 0; k < 2; k++) { /* the spectator has acknowledged nothing: all comes in one datagram */
-        uint32_t n = r.next_close - interval;
-        for (unsigned i = 0; i < 2; i++)
-            hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
-    }
-    size_t len = kl_lock_send(&r, 9, 900000, buf, sizeof buf);
-    assert_int_equal(kl_client_receive(&c, buf, len, 0), 0);
-    assert_int_equal(kl_client_plan(&c, 0, 100).runs, keyframe + 4);
-    struct kl_frame f;
-    while (kl_client_take(&c, &f)) {
-        const struct kl_commands *set = kl_client_commands(&c, f.number);
-        assert_int_equal(set != NULL, f.number == keyframe);
-        assert_int_equal(!!(f.flags & KL_FRAME_COMMANDS), f.number == keyframe);
-        if (set) assert_true(set->count == 1 && set->at[0].kind == 40 && set->at[0].data[1] == 9);
-    }
 }
 
 static struct kl_commands set_of(uint32_t keyframe, unsigned count, uint8_t len) {
@@ -280,21 +165,6 @@ TEST(a_flood_waits_in_the_queues) {
     }
     assert_int_equal(given_at, 2); /* at the first keyframe it was four frames' worth too much */
     assert_int_equal(r.commands_given, KL_COMMAND_BURST - 4 * KL_COMMAND_PACE + 5 + 3 + 2);
-}
-
-/* A client that talks, and a room that talks, leave half of the places to what changes the game. */
-TEST(chat_takes_half_of_the_places) {
-    begin();
-    for (unsigned i = 0; i < KL_COMMANDS_MAX / 2; i++)
-        assert_int_equal(order(0, KL_COMMAND_CHAT, 'a', 1), KL_OK);
-    assert_int_equal(order(0, KL_COMMAND_CHAT, 'a', 1), KL_E_FULL);
-    assert_int_equal(order(1, KL_COMMAND_CHAT, 'a', 1), KL_OK);
-    assert_int_equal(order(0, KL_COMMAND_RESET, 0, 0), KL_OK);
-    r.commands_given = KL_COMMAND_BURST / 2;
-    assert_int_equal(order(1, KL_COMMAND_CHAT, 'a', 1), KL_E_FULL);
-    assert_int_equal(order(1, KL_COMMAND_PAUSE, 0, 0), KL_OK);
-    r.commands_given--;
-    assert_int_equal(order(1, KL_COMMAND_CHAT, 'a', 1), KL_OK);
 }
 
 /* Each client's word on its own link: the spacing looks at them one by one. */
