@@ -336,3 +336,32 @@ void start_game_of(unsigned players) {
         ready(i, "a");
     MUST(state_of(players - 1, players - 1) == KL_MEMBER_PLAYING);
 }
+
+/* --- kept seats --- */
+
+uint8_t kept_token[PEERS][KL_TOKEN_BYTES];
+
+void keep_token(unsigned whose, unsigned peer) {
+    const struct kl_msg *m = heard(peer, KL_MSG_WELCOME);
+    MUST(m);
+    memcpy(kept_token[whose], m->welcome.token, KL_TOKEN_BYTES);
+}
+
+void start_game(unsigned players) {
+    start_game_of(players);
+    for (unsigned i = 0; i < players; i++)
+        keep_token(i, i);
+}
+
+void seat_come_back_with(unsigned whose, unsigned peer, bool fresh, const char *content) {
+    connect_peer(peer);
+    struct kl_msg m = a_return(whose, peer, "room", kept_token[whose]);
+    m.back.fresh = fresh;
+    if (fresh) kl_facts_add(&m.back.facts, "content", content);
+    say(peer, &m);
+}
+
+void seat_come_back(unsigned whose, unsigned peer, bool fresh) {
+    seat_come_back_with(whose, peer, fresh, "x");
+    keep_token(whose, peer);
+}

@@ -107,4 +107,14 @@ struct kl_msg a_return(unsigned whose, unsigned peer, const char *room, const ui
 /* Clients 0 .. players-1, loaded and playing. */
 void start_game_of(unsigned players);
 
+/* --- kept seats --- */
+
+extern uint8_t kept_token[PEERS][KL_TOKEN_BYTES]; /* that each peer's player last got */
+void keep_token(unsigned whose, unsigned peer);
+/* start_game_of(), and their tokens are kept. */
+void start_game(unsigned players);
+void seat_come_back_with(unsigned whose, unsigned peer, bool fresh, const char *content);
+/* With content "x"; its new token is kept. */
+void seat_come_back(unsigned whose, unsigned peer, bool fresh);
+
 #endif

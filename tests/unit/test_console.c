@@ -46,7 +46,7 @@ static int open_room(void **state) {
     return 0;
 }
 
-static void start_game(void) {
+static void begin_game(void) {
     join(1, "bob");
     give(0, "s");
     for (unsigned i = 0; i < 2; i++)
@@ -177,7 +177,7 @@ TEST_WITH(answers, open_room, close_room) {
 }
 
 TEST_WITH(events_of_the_relay, open_room, close_room) {
-    start_game();
+    begin_game();
     assert_true(obey("say \"my room\" hello"));
     const struct kl_command *c = queued(1);
     assert_int_equal(c->client, KL_RELAY_CLIENT);
@@ -205,7 +205,7 @@ TEST_WITH(events_of_the_relay, open_room, close_room) {
 }
 
 TEST_WITH(a_client_that_is_too_slow_is_told_once, open_room, close_room) {
-    start_game();
+    begin_game();
     room->lock.client[1].holds_up = true;
     room->lock.client[1].cost_us = 1000000; /* does not drain in this test */
     kl_lobby_run(lobby, room->due.due_us);
@@ -216,7 +216,7 @@ TEST_WITH(a_client_that_is_too_slow_is_told_once, open_room, close_room) {
 }
 
 TEST_WITH(a_member_is_put_out, open_room, close_room) {
-    start_game();
+    begin_game();
     obey("kick \"my room\" cid");
     assert_non_null(strstr(answer, "nobody in this room is called \"cid\""));
     strcpy(room->member[1]->v.name, "ANN");
@@ -232,7 +232,7 @@ TEST_WITH(a_member_is_put_out, open_room, close_room) {
 TEST_WITH(the_hosts_alone, open_room, close_room) {
     static const uint8_t policy[] = {KL_POLICY_STRICT, 0, 0, 0, 0}, seats[] = {0, 1}, ann = 0, bob = 1,
                          cid = 9;
-    start_game();
+    begin_game();
     command(1, KL_COMMAND_POLICY, policy, 5);
     assert_int_equal(room->lock.client[1].queued, 0);
     assert_string_equal(notice[1], "only the host of the room can do that, ann (1)");
@@ -263,7 +263,7 @@ TEST_WITH(recording, open_room, close_room) {
     assert_string_equal(notice[0], "the relay records this match, and keeps it for 7 days");
     run();
     assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.record_days, 7);
-    start_game();
+    begin_game();
     assert_int_equal(heard(1, KL_MSG_ROSTER)->roster.record_days, 7);
     assert_true(obey("rooms"));
     assert_non_null(strstr(answer, " recorded=yes\n"));
@@ -276,7 +276,7 @@ TEST_WITH(recording, open_room, close_room) {
 
 TEST_WITH(pauses, open_room, close_room) {
     static const uint8_t pause = 1, resume = 0, nonsense = 2;
-    start_game();
+    begin_game();
     command(0, KL_COMMAND_PAUSE, &resume, 1); /* it does not */
     command(0, KL_COMMAND_PAUSE, &nonsense, 1);
     assert_int_equal(room->lock.client[0].queued, 0);
@@ -355,7 +355,7 @@ TEST_WITH(in_pieces, open_room, close_room) {
 }
 
 TEST_WITH(a_snapshot_is_ordered, open_room, close_room) {
-    start_game();
+    begin_game();
     obey("snapshot \"my room\"");
     assert_string_equal(answer, "ok\n");
     assert_int_equal(queued(1)->kind, KL_COMMAND_SNAPSHOT);
@@ -368,7 +368,7 @@ TEST_WITH(a_snapshot_is_ordered, open_room, close_room) {
 TEST_WITH(commands_like_the_members, open_room, close_room) {
     obey("reset \"my room\"");
     assert_non_null(strstr(answer, "error: not possible")); /* no game yet */
-    start_game();
+    begin_game();
     obey("reset \"my room\"");
     assert_string_equal(answer, "ok\n");
     assert_int_equal(queued(1)->client, KL_RELAY_CLIENT);
@@ -403,7 +403,7 @@ TEST_WITH(commands_like_the_members, open_room, close_room) {
 }
 
 TEST_WITH(a_room_is_closed, open_room, close_room) {
-    start_game();
+    begin_game();
     obey("close \"my room\"");
     assert_string_equal(answer, "ok\n");
     assert_null(kl_lobby_find(lobby, "my room"));

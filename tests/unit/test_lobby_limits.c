@@ -2,7 +2,6 @@
  * and the time to load. net/ROOMS.md, Limits. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
-#include "tests/lib/lobby_seats.h"
 
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_parts.h"

@@ -1,7 +1,7 @@
 /* test_lobby_seat.c - seats that are kept while a link is lost, and how they are taken back; people who are
  * kept out of a room for a time. net/ROOMS.md §7, kept seats; docs/security.md, Bounds for one player. */
 #include "tests/unit/unit.h"
-#include "tests/lib/lobby_seats.h"
+#include "tests/lib/lobby_net.h"
 
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_parts.h"
@@ -45,7 +45,7 @@ TEST_WITH(rights_pass_to_players, set_up, tear_down) {
 TEST_WITH(the_same_seat_and_a_new_token, set_up, tear_down) {
     uint8_t old[KL_TOKEN_BYTES];
     start_game(2);
-    memcpy(old, token[1], sizeof old);
+    memcpy(old, kept_token[1], sizeof old);
     lose(1);
     pass(20 * SECOND);
     seat_come_back(1, 11, false);
@@ -66,16 +66,16 @@ TEST_WITH(the_same_seat_and_a_new_token, set_up, tear_down) {
 TEST_WITH(the_token_before_is_good_until_the_newest_was_used, set_up, tear_down) {
     uint8_t first[KL_TOKEN_BYTES];
     start_game(2);
-    memcpy(first, token[1], sizeof first);
+    memcpy(first, kept_token[1], sizeof first);
     lose(1);
     seat_come_back(1, 11, false);
     lose(11);
-    memcpy(token[1], first, sizeof first); /* never got the second */
+    memcpy(kept_token[1], first, sizeof first); /* never got the second */
     seat_come_back(1, 12, false);
     lose(12);
     seat_come_back(1, 13, false);
     lose(13);
-    memcpy(token[1], first, sizeof first); /* the third has been used: no longer */
+    memcpy(kept_token[1], first, sizeof first); /* the third has been used: no longer */
     seat_come_back_with(1, 14, false, "");
     expect_refusal(14, KL_REFUSE_SEAT, "room room keeps no seat for you");
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
@@ -85,25 +85,25 @@ TEST_WITH(nobody_else_gets_the_seat, set_up, tear_down) {
     start_game(2);
     lose(1);
     connect_peer(10);
-    struct kl_msg m = a_return(1, 10, "room", token[1]);
+    struct kl_msg m = a_return(1, 10, "room", kept_token[1]);
     m.back.signature[5] ^= 1;
     say(10, &m);
     expect_refusal(10, KL_REFUSE_SEAT, "no seat");
     connect_peer(11);
-    m = a_return(1, 11, "room", token[1]);
+    m = a_return(1, 11, "room", kept_token[1]);
     inbox[11].binding[0] ^= 1; /* a signature of another session */
     say(11, &m);
     expect_refusal(11, KL_REFUSE_SEAT, "no seat");
     connect_peer(12);
-    m = a_return(1, 12, "room", token[0]); /* another's token */
+    m = a_return(1, 12, "room", kept_token[0]); /* another's token */
     say(12, &m);
     expect_refusal(12, KL_REFUSE_SEAT, "no seat");
     connect_peer(13);
-    m = a_return(2, 13, "room", token[1]); /* the token without the key */
+    m = a_return(2, 13, "room", kept_token[1]); /* the token without the key */
     say(13, &m);
     expect_refusal(13, KL_REFUSE_SEAT, "no seat");
     connect_peer(14);
-    m = a_return(1, 14, "elsewhere", token[1]);
+    m = a_return(1, 14, "elsewhere", kept_token[1]);
     say(14, &m);
     expect_refusal(14, KL_REFUSE_SEAT,
                    "this relay has no room elsewhere: it ended, or was lost with the relay before");
@@ -246,7 +246,7 @@ TEST_WITH(a_link_that_goes_while_it_loads, set_up, tear_down) {
     pass(SECOND);
     connect_peer(12);
     inbox[12].pending = 1; /* no DATA yet */
-    struct kl_msg m = a_return(2, 12, "room", token[2]);
+    struct kl_msg m = a_return(2, 12, "room", kept_token[2]);
     say(12, &m);
     keep_token(2, 12);
     assert_non_null(heard(12, KL_MSG_PREPARE));
