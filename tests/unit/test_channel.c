@@ -9,26 +9,6 @@
 #include "net/session/seal.h"
 #include "tests/lib/rng.h"
 
-#define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
-
-static struct kl_channel_packet a_ticket(void) {
-    struct kl_channel_packet p = {.kind = KL_CHANNEL_TICKET, .url.port = 55435};
-    strcpy(p.url.host, "relay.example.org");
-    strcpy(p.url.room, "np-abcdefgh");
-    strcpy(p.url.fingerprint, FP);
-    return p;
-}
-
-static struct kl_channel_packet a_packet(uint8_t kind) {
-    struct kl_channel_packet p = {.kind = kind};
-    if (kind == KL_CHANNEL_GREET) p.version = KL_CHANNEL_VERSION, p.protocol = KL_PROTOCOL_VERSION;
-    if (kind == KL_CHANNEL_TICKET) p = a_ticket();
-    if (kind == KL_CHANNEL_OUTCOME) p.outcome = KL_CHANNEL_FAILED;
-    if (kind == KL_CHANNEL_REFUSE) strcpy(p.text, "the room is full");
-    if (kind == KL_CHANNEL_CARRY) p.taken = 0x01020304;
-    return p;
-}
-
 static int take(const uint8_t *bytes, size_t len) {
     struct kl_channel_packet p;
     uint8_t *own = malloc(len ? len : 1); /* so that a byte read past the end is seen */
@@ -44,64 +24,6 @@ TEST(an_unknown_kind_is_not_written) {
     for (unsigned i = 0; i < sizeof none; i++)
         assert_int_equal(kl_channel_encode(&(struct kl_channel_packet){.kind = none[i]}, bytes, sizeof bytes),
                          KL_E_MALFORMED);
-}
-
-TEST(cut_and_long_packets) {
-    for (uint8_t kind = KL_CHANNEL_GREET; kind <= KL_CHANNEL_BEAT; kind++) {
-        uint8_t bytes[KL_CHANNEL_MAX + 1] = {0};
-        struct kl_channel_packet is = a_packet(kind);
-        int len = kl_channel_encode(&is, bytes, sizeof bytes);
-        for (int n = 0; n < len; n++)
-            assert_int_equal(take(bytes, (size_t)n), KL_E_MALFORMED);
-        assert_int_equal(take(bytes, (size_t)len + 1), KL_E_MALFORMED);
-        assert_int_equal(take(bytes, sizeof bytes), KL_E_MALFORMED);
-        for (size_t room = 0; room < (size_t)len; room++)
-            assert_int_equal(kl_channel_encode(&is, bytes, room), KL_E_SPACE);
-    }
-}
-
-TEST(another_version_is_told_apart) {
-    uint8_t bytes[64];
-    struct kl_channel_packet is = a_packet(KL_CHANNEL_GREET), back;
-    int len = kl_channel_encode(&is, bytes, sizeof bytes);
-    bytes[5] = 3; /* whatever comes behind it */
-    assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len), KL_E_VERSION);
-    assert_int_equal(back.version, 3);
-    assert_int_equal(kl_channel_decode(&back, bytes, 7), KL_E_VERSION);
-    assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len + 20), KL_E_VERSION);
-    bytes[1] = 'X';
-    assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len), KL_E_MALFORMED);
-}
-
-TEST(tickets_name_all) {
-    static const char *const bad[] = {
-        "keylock://relay.example.org/room#" FP,   /* no port */
-        "keylock://relay.example.org:55435/room", /* no fingerprint */
-        "keylock://relay.example.org:0/room#" FP, /* a port that is none */
-        "keylock://:55435/room#" FP,              /* no host */
-        "keylock://-x:55435/room#" FP,            /* a host that is an option */
-        "keylock://relay.example.org:55435/#" FP, /* no room */
-        "https://relay.example.org:55435/r#" FP,  /* something else */
-        "keylock://relay.example.org:55435/r#" FP " -v",
-    };
-    uint8_t bytes[KL_CHANNEL_MAX] = {KL_CHANNEL_TICKET, 0};
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        memcpy(bytes + 2, bad[i], strlen(bad[i]));
-        if (take(bytes, 2 + strlen(bad[i])) != KL_E_MALFORMED) fail_msg("%s", bad[i]);
-    }
-    struct kl_channel_packet is = a_ticket();
-    int len = kl_channel_encode(&is, bytes, sizeof bytes);
-    bytes[1] = 2; /* neither the host's own nor another */
-    assert_int_equal(take(bytes, (size_t)len), KL_E_MALFORMED);
-    bytes[1] = 1;
-    assert_int_equal(take(bytes, (size_t)len), KL_OK);
-    bytes[len - 3] = 0; /* a NUL within */
-    assert_int_equal(take(bytes, (size_t)len), KL_E_MALFORMED);
-    strcpy(is.url.host, "2001:db8::1");
-    len = kl_channel_encode(&is, bytes, sizeof bytes);
-    assert_int_equal(take(bytes, (size_t)len), KL_OK);
-    strcpy(is.url.host, "2001:db8::g");
-    assert_int_equal(kl_channel_encode(&is, bytes, sizeof bytes), KL_E_SPACE);
 }
 
 /* A datagram is whatever it is, up to the longest; none at all is one as well. */

@@ -1,4 +1,5 @@
-/* From strangers to a session: both ends agree, and whoever changes a bit has none. net/PROTOCOL.md §9. */
+/* From strangers to a session: cookies, ciphers, refusals, and who changes a bit has none. That both ends
+ * agree, by net/PROTOCOL.md §9: tests/conformance/session.py. */
 #include "tests/unit/unit.h"
 
 #include "net/engine/engine.h"
@@ -49,29 +50,6 @@ static struct pair up_to_answer(uint8_t client_offers, uint8_t relay_ciphers) {
     assert_int_equal(kl_hs_relay_answer(&p.relay, &p.request, 7000, &p.keys, p.answer, &p.answer_len), 0);
     assert_true(p.answer_len <= KL_INIT_BYTES);
     return p;
-}
-
-TEST(both_ends_agree) {
-    struct pair p = up_to_answer(kl_ciphers_here(), kl_ciphers_here());
-    struct kl_hs_outcome out;
-    assert_int_equal(kl_hs_client_receive(&p.client, p.answer, p.answer_len, &out), KL_HS_ESTABLISHED);
-    assert_memory_equal(out.relay_pub, p.relay.own.pub, 32);
-    assert_int_equal(out.keys.session, 7000);
-    assert_int_equal(out.keys.cipher, p.keys.cipher);
-    assert_memory_equal(out.keys.up, p.keys.up, 32);
-    assert_memory_equal(out.keys.down, p.keys.down, 32);
-    assert_memory_equal(out.keys.binding, p.keys.binding, 32);
-    assert_memory_not_equal(p.keys.up, p.keys.down, 32);
-    assert_memory_not_equal(p.keys.up, p.keys.binding, 32);
-    struct kl_sealer s;
-    struct kl_opener o;
-    struct kl_opened got;
-    uint8_t sealed[64];
-    kl_sealer_init(&s, &out.keys, out.keys.up);
-    kl_opener_init(&o, &p.keys, p.keys.up);
-    size_t len = kl_seal(&s, KL_SEAL_CTRL, "hello", 5, sealed);
-    assert_int_equal(kl_open(&o, sealed, len, &got), 0);
-    assert_memory_equal(got.body, "hello", 5);
 }
 
 /* A relay's processes find a room's by its bucket, and no two relays have the same buckets. */
@@ -283,23 +261,6 @@ TEST(ciphers_are_agreed) {
         assert_int_equal(c, KL_HS_REFUSED);
         assert_int_equal(out.code, KL_HS_REFUSED_CIPHER);
     }
-}
-
-/* A false relay: its own ephemeral key, but another's name. */
-TEST(only_the_owner_of_the_key_can_answer) {
-    struct pair p = up_to_answer(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
-    struct kl_hs_relay thief = p.relay;
-    struct kl_keypair other;
-    struct kl_hs_outcome out;
-    kl_keypair_make(&other);
-    memcpy(thief.own.secret, other.secret, 32); /* s_r's public half, not its secret */
-    assert_int_equal(kl_hs_relay_answer(&thief, &p.request, 7000, &p.keys, p.answer, &p.answer_len), 0);
-    assert_int_equal(kl_hs_client_receive(&p.client, p.answer, p.answer_len, &out), KL_HS_IGNORED);
-    thief.own = other; /* an honest stranger: the keys are good, and the caller sees who it is */
-    assert_int_equal(kl_hs_relay_answer(&thief, &p.request, 7000, &p.keys, p.answer, &p.answer_len), 0);
-    assert_int_equal(kl_hs_client_receive(&p.client, p.answer, p.answer_len, &out), KL_HS_ESTABLISHED);
-    assert_memory_equal(out.relay_pub, other.pub, 32);
-    assert_memory_not_equal(out.relay_pub, p.relay.own.pub, 32);
 }
 
 /* Keys of low order would make the secret known to all. */

@@ -1,5 +1,5 @@
-/* Commands: limits of the queues and stores, needs, and refusals. The rooms of tests/sim judge who gets which, and
- * what they do. PROTOCOL.md §5 "Commands". */
+/* Commands: limits of queues and stores, needs, and refusals. The rooms of tests/sim judge their order and
+ * effects. PROTOCOL.md §5 "Commands". */
 #include "tests/unit/unit.h"
 
 #include "net/engine/command.h"

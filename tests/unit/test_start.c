@@ -50,41 +50,6 @@ static void put_state(struct kl_start *s) {
                                        .packed_len = sizeof save_ram};
 }
 
-TEST(all_comes_back) {
-    struct kl_start *s = sample(), *t = sample();
-    put_state(s);
-    memset(t, 0xee, sizeof *t);
-    assert_int_equal(through(s, t), 0);
-    assert_int_equal(t->state.frame, 600);
-    assert_int_equal(t->state.room_id[1], 0x2b);
-    assert_string_equal(t->state.match, "cup-3");
-    assert_string_equal(t->state.players, "ann (1), bob (2)");
-    assert_int_equal(t->state.chance, 77);
-    assert_int_equal(t->state.bytes, 9);
-    assert_int_equal(t->state.hash[0], 5);
-    assert_int_equal(t->state.packed_len, sizeof save_ram);
-    assert_memory_equal(t->state.packed, save_ram, sizeof save_ram);
-    assert_memory_equal(&t->profile, &s->profile, sizeof s->profile);
-    assert_string_equal(t->option[0].value, "pal");
-    assert_int_equal(t->device[1].port, 3);
-    assert_int_equal(t->device[1].device, 0x101);
-    assert_memory_equal(t->memory[0].bytes, save_ram, sizeof save_ram);
-    assert_int_equal(t->file_count, 2);
-    assert_string_equal(t->file[0].path, "fbneo/kof98.nv");
-    assert_int_equal(t->file[0].len, 3);
-    assert_int_equal(t->file[1].len, 0);
-    s->state.bytes = KL_SNAPSHOT_MAX + 1;
-    assert_int_equal(through(s, t), KL_E_MALFORMED);
-    s->state.bytes = 9;
-    s->state.packed_len = 0;
-    assert_int_equal(through(s, t), KL_E_MALFORMED);
-    s->state.bytes = 0; /* none */
-    assert_int_equal(through(s, t), 0);
-    assert_int_equal(t->state.bytes, 0);
-    free(s);
-    free(t);
-}
-
 TEST(a_state_in_words) {
     char out[KL_START_WORDS];
     struct kl_start *s = sample();
@@ -138,65 +103,6 @@ TEST(paths_that_lead_elsewhere) {
     longest[KL_START_PATH_MAX - 1] = 'a';
     longest[KL_START_PATH_MAX] = 0;
     assert_false(kl_start_path_ok(longest));
-}
-
-TEST(contradictions_are_refused) {
-    struct kl_start *s = sample(), *t = sample();
-    strcpy(s->file[1].path, s->file[0].path);
-    assert_int_equal(through(s, t), KL_E_MALFORMED);
-    free(s);
-    s = sample();
-    strcpy(s->file[1].path, "../.bashrc");
-    assert_int_equal(through(s, t), KL_E_MALFORMED);
-    free(s);
-    s = sample();
-    s->device[1].port = 0;
-    assert_int_equal(through(s, t), KL_E_MALFORMED);
-    s->device[1].port = KL_MAX_SEATS;
-    assert_int_equal(through(s, t), KL_E_MALFORMED);
-    free(s);
-    s = sample();
-    s->memory[1] = s->memory[0];
-    s->memory_count = 2;
-    assert_int_equal(through(s, t), KL_E_MALFORMED);
-    free(s);
-    free(t);
-}
-
-/* Decodes a start whose profile section is these bytes, and nothing else in it. */
-static int profile_of(const uint8_t *section, size_t len, struct kl_start *out) {
-    uint8_t buf[64] = "KLS2";
-    memcpy(buf + 4, section, len);
-    memset(buf + 4 + len, 0, 4); /* no options, devices, memories, files */
-    return kl_start_decode(out, buf, len + 8);
-}
-
-TEST(a_mask_from_outside) {
-    struct kl_start *t = calloc(1, sizeof *t);
-    static const struct {
-        uint8_t bytes[16];
-        size_t len;
-        bool good;
-    } of[] = {
-        {{0, 0, 0}, 3, true},                             /* no profile */
-        {{15, 0, 0}, 3, true},                            /* all that there is */
-        {{16, 0, 0}, 3, false},                           /* a state, and none follows */
-        {{32, 0, 0}, 3, false},                           /* a flag that nobody knows */
-        {{0, 0xe8, 0x07, 1, 0, 10}, 6, true},             /* 10 of 1000 bytes */
-        {{0, 0xe8, 0x07, 1, 0, 11}, 6, false},            /* more than 1 % */
-        {{4, 0xe8, 0x07, 1, 0, 10}, 6, false},            /* equal states, and a mask */
-        {{0, 0, 1, 0, 1}, 5, false},                      /* of a state of any size */
-        {{0, 0xe8, 0x07, 1, 0xe7, 0x07, 1}, 7, true},     /* the last byte */
-        {{0, 0xe8, 0x07, 1, 0xe8, 0x07, 1}, 7, false},    /* the one behind it */
-        {{0, 0xe8, 0x07, 1, 5, 0}, 6, false},             /* a range of nothing */
-        {{0, 0xe8, 0x07, 2, 5, 2, 0, 2}, 8, false},       /* two that touch */
-        {{0, 0xe8, 0x07, 2, 5, 2, 1, 2}, 8, true},        /* two that do not */
-        {{0, 0x81, 0x80, 0x80, 0x80, 0x04, 0}, 7, false}, /* a state of 2^30 + 1 bytes */
-        {{0, 0xe8, 0x07, 0x81, 0x08, 0, 1}, 7, false},    /* 1025 ranges */
-    };
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        assert_int_equal(profile_of(of[i].bytes, of[i].len, t), of[i].good ? 0 : KL_E_MALFORMED);
-    free(t);
 }
 
 TEST(lengths_are_exact) {

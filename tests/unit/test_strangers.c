@@ -39,30 +39,8 @@ static void every_cut_is_malformed(int (*read)(const uint8_t *, size_t), size_t 
     assert_int_equal(read(bytes, len), KL_OK);
 }
 
-static int read_question(const uint8_t *b, size_t len) {
-    struct kl_question q;
-    return kl_question_read(&q, b, len);
-}
 static int read_rooms(const uint8_t *b, size_t len) {
     return kl_rooms_read(&rooms, b, len);
-}
-
-TEST(questions) {
-    struct kl_question q = {.kind = KL_STRANGER_LIST, .version = 2, .echo = "12345678", .from = 300}, got;
-    const struct kl_question none = {.kind = KL_STRANGER_PONG};
-    assert_int_equal(kl_question_write(&none, bytes), 0);
-    size_t len = kl_question_write(&q, bytes);
-    assert_int_equal(len, 1200);
-    assert_int_equal(kl_question_read(&got, bytes, len), KL_OK);
-    assert_true(got.kind == q.kind && got.version == q.version && got.from == q.from);
-    assert_memory_equal(got.echo, q.echo, sizeof q.echo);
-    every_cut_is_malformed(read_question, len);
-    q = (struct kl_question){.kind = KL_STRANGER_PING, .version = 9};
-    len = kl_question_write(&q, bytes);
-    assert_int_equal(len, 32);
-    every_cut_is_malformed(read_question, len);
-    bytes[1] = KL_STRANGER_PONG;
-    assert_int_equal(read_question(bytes, len), KL_E_MALFORMED);
 }
 
 /* All public rooms come, each once, in as many answers as it takes; none longer than the question. */
