@@ -347,7 +347,7 @@ void keep_token(unsigned whose, unsigned peer) {
     memcpy(kept_token[whose], m->welcome.token, KL_TOKEN_BYTES);
 }
 
-void start_game(unsigned players) {
+void start_kept_game(unsigned players) {
     start_game_of(players);
     for (unsigned i = 0; i < players; i++)
         keep_token(i, i);

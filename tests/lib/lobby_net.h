@@ -112,7 +112,7 @@ void start_game_of(unsigned players);
 extern uint8_t kept_token[PEERS][KL_TOKEN_BYTES]; /* that each peer's player last got */
 void keep_token(unsigned whose, unsigned peer);
 /* start_game_of(), and their tokens are kept. */
-void start_game(unsigned players);
+void start_kept_game(unsigned players);
 void seat_come_back_with(unsigned whose, unsigned peer, bool fresh, const char *content);
 /* With content "x"; its new token is kept. */
 void seat_come_back(unsigned whose, unsigned peer, bool fresh);

@@ -561,7 +561,7 @@ TEST_WITH(a_client_that_was_ready_begins_anew, set_up, tear_down) {
 
 /* In the game: losses in short order count together. */
 TEST_WITH(cuts_in_a_row_count_together, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     for (unsigned i = 0; i < 2; i++) {
         lose(i ? 11 : 1);
         pass(25 * SECOND);
@@ -577,7 +577,7 @@ TEST_WITH(cuts_in_a_row_count_together, set_up, tear_down) {
 
 /* A client that has been here for a minute has its whole time again. */
 TEST_WITH(a_minute_later_it_is_another, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     for (unsigned i = 0; i < 5; i++) {
         lose(i ? 10 + i : 1);
         pass(55 * SECOND);

@@ -7,7 +7,7 @@
 #include "net/relay/lobby/lobby_parts.h"
 
 TEST_WITH(a_lost_link_keeps_seat_and_rights, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     lose(0);
     assert_int_equal(state_of(1, 0), KL_MEMBER_AWAY);
     assert_true(member_of(1, 0)->host);
@@ -25,7 +25,7 @@ TEST_WITH(a_lost_link_keeps_seat_and_rights, set_up, tear_down) {
 /* To him who has been seated longest, of those who are there; never to who watches while somebody has a seat.
  */
 TEST_WITH(rights_pass_to_players, set_up, tear_down) {
-    start_game(4);
+    start_kept_game(4);
     order(1, KL_COMMAND_SEAT, 0); /* it steps back, and is here longer than both who are away */
     lose(2);
     lose(3);
@@ -44,7 +44,7 @@ TEST_WITH(rights_pass_to_players, set_up, tear_down) {
 
 TEST_WITH(the_same_seat_and_a_new_token, set_up, tear_down) {
     uint8_t old[KL_TOKEN_BYTES];
-    start_game(2);
+    start_kept_game(2);
     memcpy(old, kept_token[1], sizeof old);
     lose(1);
     pass(20 * SECOND);
@@ -65,7 +65,7 @@ TEST_WITH(the_same_seat_and_a_new_token, set_up, tear_down) {
 /* The WELCOME that brought the newest token may have been lost with the link. */
 TEST_WITH(the_token_before_is_good_until_the_newest_was_used, set_up, tear_down) {
     uint8_t first[KL_TOKEN_BYTES];
-    start_game(2);
+    start_kept_game(2);
     memcpy(first, kept_token[1], sizeof first);
     lose(1);
     seat_come_back(1, 11, false);
@@ -82,7 +82,7 @@ TEST_WITH(the_token_before_is_good_until_the_newest_was_used, set_up, tear_down)
 }
 
 TEST_WITH(nobody_else_gets_the_seat, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     lose(1);
     connect_peer(10);
     struct kl_msg m = a_return(1, 10, "room", kept_token[1]);
@@ -113,7 +113,7 @@ TEST_WITH(nobody_else_gets_the_seat, set_up, tear_down) {
 }
 
 TEST_WITH(the_newest_session_has_the_seat, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     seat_come_back(1, 11, false); /* peer 1 is still connected */
     expect_refusal(1, KL_REFUSE_CLOSED, "taken back by a newer session");
     kl_lobby_lost(lobby, 1, now_us); /* the network's words on the old one change nothing */
@@ -130,7 +130,7 @@ TEST_WITH(the_newest_session_has_the_seat, set_up, tear_down) {
 }
 
 TEST_WITH(a_client_that_comes_back_with_nothing_gets_it_all, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     pass(3 * SECOND);
     lose(1);
     seat_come_back_with(1, 10, true, "another game");
@@ -156,7 +156,7 @@ TEST_WITH(a_client_that_comes_back_with_nothing_gets_it_all, set_up, tear_down) 
 
 /* The one who gave the start data as well: a process that was killed has it no longer. */
 TEST_WITH(the_host_gets_the_start_data_back, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     lose(0);
     seat_come_back(0, 10, true);
     assert_memory_equal(heard(10, KL_MSG_DATA)->data.bytes, "save", 4);
@@ -166,7 +166,7 @@ TEST_WITH(the_host_gets_the_start_data_back, set_up, tear_down) {
 }
 
 TEST_WITH(loading_has_its_time_and_no_more, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     lose(1);
     seat_come_back(1, 11, true);
     pass(62 * SECOND);
@@ -236,7 +236,7 @@ TEST_WITH(a_game_may_begin_while_one_who_is_ready_is_away, set_up, tear_down) {
 
 /* A latecomer that loses its link before it has loaded has nothing to go on from: it gets all again. */
 TEST_WITH(a_link_that_goes_while_it_loads, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     pass(5 * SECOND);
     order(0, KL_COMMAND_PLACES, 3);
     hello(2, "room", 1, 3, "x");
@@ -286,7 +286,7 @@ TEST_WITH(the_maker_says_how_long, set_up, tear_down) {
 }
 
 TEST_WITH(a_client_that_left_does_not_come_back, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     bye(1);
     seat_come_back_with(1, 11, false, "");
     expect_refusal(11, KL_REFUSE_SEAT, "no seat");
@@ -294,7 +294,7 @@ TEST_WITH(a_client_that_left_does_not_come_back, set_up, tear_down) {
 
 /* Whoever leaves and comes again has used up what it had used up: no limit begins anew. */
 TEST_WITH(limits_stay_with_the_player, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     struct kl_lobby_spent before = the_room()->member[1]->v.spent;
     for (unsigned i = 0; i < KL_SPENDS_COUNT; i++)
         while (kl_bucket_take(&before.of[i], 6, now_us)) {
@@ -309,7 +309,7 @@ TEST_WITH(limits_stay_with_the_player, set_up, tear_down) {
 }
 
 TEST_WITH(a_room_that_nobody_comes_back_to_ends, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     lose(0);
     lose(1);
     pass(30 * SECOND);
@@ -382,7 +382,7 @@ TEST_WITH(a_room_without_a_link_gives_way, set_up, tear_down) {
 }
 
 TEST_WITH(nothing_goes_to_a_link_that_is_lost, set_up, tear_down) {
-    start_game(2);
+    start_kept_game(2);
     lose(1); /* fake_send() and fake_datagram() would object */
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has = KL_HASH_RAM, .ram = 1}};
     say(0, &m);
