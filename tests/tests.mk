@@ -11,7 +11,7 @@ vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
-.PHONY: test-fleet soak-fleet check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus strange \
+.PHONY: test-fleet soak-fleet check test test-all test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus strange \
     borders purity draw e2e e2e-san e2e-tsan soak soak-verify test-fbneo trials options
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
@@ -29,8 +29,6 @@ test: deps ## installs what is missing, builds, tests: real RetroArch, real core
 test-all: deps ## everything that is tested; forty minutes
 	$(Q)$(MAKE) $(JOBS) --no-print-directory test-build test-frontends
 	$(Q)$(RUN) --suite check --suite test --suite all --suite trials
-test-rest: test-build test-frontends ## what test-all has and test has not
-	$(Q)$(RUN) --suite all --suite trials
 
 test-debian13: ## make test on a bare Debian 13, in a root of its own (as root; 2 GB)
 	$(Q)tests/tools/debian13.sh

@@ -8,7 +8,8 @@ A test file says in its first 20 lines how it runs, once for each run of it:
 
 HOW      working   the processors' work: three at a time
          waiting   plays in real time, mostly waits: several at a time. What it judges in time, it judges less the machine's hitches
-         emulated  another processor under qemu, which takes one of ours for minutes: two at a time
+         emulated  another processor under qemu, or Windows under Wine, which takes one of ours for minutes: two at a time, when
+                   most of "tools" is built
          alone     needs a whole machine: nothing beside it but what is spare
          spare     virtual time, builds: takes what the processors have left over, beside all others, from the beginning to the end
 SUITE    check     under a minute in all: no sockets, no processes beside
@@ -16,7 +17,7 @@ SUITE    check     under a minute in all: no sockets, no processes beside
          all       only `make test-all`
          trials    the engine's long trials in virtual time: `make trials`, and `make test-all`
          tools     builds what commands of "all" run: they would build it themselves, one waiting for the other. `.ci/run` has it
-                   built beside "test"
+                   built beside the rest
 SECONDS  about how long it takes; orders the runs, and judges nothing
 
 A file whose runs are all of "all" says in the same lines, in one of them, what `make test` has in its place: "instead: WORDS".

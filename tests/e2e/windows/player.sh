@@ -3,7 +3,7 @@
 # `play`, keylock:// links, letters of Japanese and Turkish in all names; and the testers' commands, which start processes.
 #   PARTS='zip install testers'  only these; of the others, links to portable need zip and install, the rest zip
 # instead: nothing
-# runs: working, all, 120 s
+# runs: emulated, all, 120 s
 # limit: 2400
 . "$(dirname "$0")/../lib.sh"
 . tests/e2e/lib_wine.sh

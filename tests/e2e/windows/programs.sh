@@ -4,7 +4,7 @@
 #   PARTS='rooms unit'  only these; builds: what they run, and the zip's programs
 #   SEEDS='1 2'  of the engine's rooms; ROOMS='200 201' of the relay's
 # instead: nothing
-# runs: working, all, 95 s
+# runs: emulated, all, 95 s
 # limit: 2400
 . "$(dirname "$0")/../lib.sh"
 . tests/e2e/lib_wine.sh

@@ -6,7 +6,7 @@
 #   PARTS='room netplay'  only these
 #   PICTURE=FILE          keeps a picture of the three windows in the room
 # instead: nothing
-# runs: working, all, 120 s
+# runs: emulated, all, 120 s
 # limit: 2400
 . "$(dirname "$0")/../lib.sh"
 . tests/e2e/lib_wine.sh

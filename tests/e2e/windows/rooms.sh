@@ -9,8 +9,8 @@
 #             those that are missing
 #   PARTS='pairs three way ahead states chance waits'  only these
 # instead: nothing
-# runs: working, all, 170 s: PARTS='pairs three waits'
-# runs: working, all, 150 s: PARTS='way ahead states chance'
+# runs: emulated, all, 170 s: PARTS='pairs three waits'
+# runs: emulated, all, 150 s: PARTS='way ahead states chance'
 # limit: 2400
 . "$(dirname "$0")/../lib.sh"
 . tests/e2e/lib_wine.sh

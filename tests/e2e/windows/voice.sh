@@ -2,7 +2,7 @@
 # windows/voice.sh - a player of Windows, under Wine, and one of Linux hear each other: with files in place of devices, and with WASAPI,
 # which leads to null sinks of PulseAudio here.
 # instead: nothing
-# runs: waiting, all, 50 s
+# runs: emulated, all, 50 s
 # limit: 2400
 . "$(dirname "$0")/../lib.sh"
 . tests/e2e/lib_wine.sh

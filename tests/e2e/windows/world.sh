@@ -4,7 +4,7 @@
 # Real cores verify a recording of the other system by its RAM.
 #   PARTS='units recordings across'  only these
 # instead: nothing
-# runs: working, all, 80 s
+# runs: emulated, all, 80 s
 # limit: 2400
 . "$(dirname "$0")/../lib.sh"
 . tests/e2e/lib_wine.sh
