@@ -84,9 +84,12 @@ TEST_WITH(a_set_value_is_checked_and_told, NULL, clear) {
 TEST_WITH(a_forced_value_waits_for_its_key, NULL, clear) {
     assert_int_equal(kl_options_set(&o, "speed", "slow", true, err, sizeof(err)), 0);
     assert_int_equal(kl_options_set(&o, "speed", "fast", true, err, sizeof(err)), 0); /* the later counts */
+    assert_int_equal(kl_options_set(&o, "odd", "even", true, err, sizeof(err)), 0);   /* no choice of it */
+    assert_int_equal(kl_options_set(&o, "none", "fast", true, err, sizeof(err)), 0);  /* no option */
     assert_null(kl_options_get(&o, "speed"));
     declare_v0();
     assert_string_equal(kl_options_get(&o, "speed"), "fast");
+    assert_string_equal(kl_options_get(&o, "odd"), "no choices at all");
 }
 
 TEST_WITH(a_new_declaration_keeps_values_still_allowed, NULL, clear) {

@@ -549,8 +549,9 @@ TEST(what_is_new_is_passed_over_and_a_later_version_refused) {
         memcpy(bytes, kl_klr_magic, KL_KLR_MAGIC);
         put_block(&p, KL_KLR_HEAD, head, sizeof head, bytes);
         put_block(&p, 99, head, 5, bytes);
+        put_block(&p, KL_KLR_SIGN + 1, head, 5, bytes);
         int result = parse(&r, bytes, p.at);
-        if (version == 1) assert_true(result == 0 && !*r.damage && r.blocks == 2);
+        if (version == 1) assert_true(result == 0 && !*r.damage && r.blocks == 3);
         if (version == 2) assert_true(result == -1 && strstr(err, "version 1 or less, got version 2"));
         kl_recording_free(&r);
     }
