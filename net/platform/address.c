@@ -219,6 +219,12 @@ enum kl_audience kl_address_audience(const struct kl_address *a) {
     return KL_AUDIENCE_ALL;
 }
 
+bool kl_address_concerns(const struct kl_address *relay, const struct kl_address *to) {
+    enum kl_audience whom = kl_address_audience(to);
+    return whom == KL_AUDIENCE_ALL ||
+           (whom != KL_AUDIENCE_NOBODY && kl_address_audience(relay) != KL_AUDIENCE_ALL);
+}
+
 /* --- lists --- */
 
 void kl_addresses_add(struct kl_addresses *list, const struct kl_address *a) {

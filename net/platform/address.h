@@ -79,5 +79,8 @@ enum kl_audience {
     KL_AUDIENCE_NOBODY,  /* no host has it: 0.0.0.0/8, multicast, broadcast, and their like in IPv6 */
 };
 enum kl_audience kl_address_audience(const struct kl_address *a);
+/* An address of a local network means nothing to a player, unless their relay is in one as well: it may be
+ * another network's, or this very machine's. True if a client of this relay may send to this address. */
+bool kl_address_concerns(const struct kl_address *relay, const struct kl_address *to);
 
 #endif

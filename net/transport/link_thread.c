@@ -25,14 +25,6 @@ static void send_raw(struct kl_link *l, const void *bytes, size_t len) {
     if (l->relay.port) (void)kl_socket_send(l->socket, &l->relay, bytes, len);
 }
 
-/* An address of a local network means nothing to a player, unless the relay is in one as well: it may be
- * another network's, or this very machine's. */
-static bool may_send_to(const struct kl_link *l, const struct kl_address *to) {
-    enum kl_audience whom = kl_address_audience(to);
-    return whom == KL_AUDIENCE_ALL ||
-           (whom != KL_AUDIENCE_NOBODY && kl_address_audience(&l->relay) != KL_AUDIENCE_ALL);
-}
-
 /* Addresses of relays with the same key, in a relay's words. */
 static void read_places(const struct kl_link *l, const char *places, struct kl_addresses *out) {
     char text[KL_TEXT_MAX];
@@ -41,7 +33,8 @@ static void read_places(const struct kl_link *l, const char *places, struct kl_a
     for (char *at = text, *end; *at; at = end) {
         end = at + strcspn(at, " ");
         if (*end) *end++ = 0;
-        if (kl_address_parse_place(at, &a) && a.port && may_send_to(l, &a)) kl_addresses_add(out, &a);
+        if (kl_address_parse_place(at, &a) && a.port && kl_address_concerns(&l->relay, &a))
+            kl_addresses_add(out, &a);
     }
 }
 
@@ -90,7 +83,7 @@ static void send_straight(struct kl_link *l) {
         size_t len = kl_participant_direct_out(&l->participant, kl_now_us(), to.host, &to.port, bytes);
         kl_link_unlock(l);
         if (len == 0) return;
-        if (may_send_to(l, &to)) (void)kl_socket_send(l->socket, &to, bytes, len);
+        if (kl_address_concerns(&l->relay, &to)) (void)kl_socket_send(l->socket, &to, bytes, len);
     }
 }
 

@@ -109,8 +109,12 @@ def challenges(program, seed):
         folder = os.path.join(m.relay.folder.name, "record")
         with open(os.path.join(folder, "challenges", "python.klr"), "wb") as f:
             f.write(challenge(start))
+        with open(os.path.join(folder, "challenges", "large.klr"), "wb") as f:
+            f.write(challenge(bytes(40000)))
         refused("none of that name", wants(m, "nothing").client.refused, 8, "no such challenge")
         refused("a path", wants(m, "../python").client.refused, 8, "letters, digits")
+        large = [body for _, kind, body in blocks(wants(m, "large").token) if kind == START]
+        assert large == [bytes(40000)], "more than the relay has under way to one client at a time"
         ann = wants(m, "python")
         check_token(m, ann.token, start, ann.client.link.session.relay_key, time.time())
         run = run_of(ann.token, 60)

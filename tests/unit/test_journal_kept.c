@@ -135,6 +135,22 @@ TEST_WITH(a_match_is_kept, make_folders, remove_folders) {
         assert_null(memmem(bytes, bytes_len, player[i].p.participant.status.welcome.token, KL_TOKEN_BYTES));
 }
 
+/* As a verifier gets it. */
+TEST_WITH(a_recording_that_grows_is_copied_up_to_a_byte, make_folders, remove_folders) {
+    static uint8_t copy[sizeof bytes];
+    begin_game(KL_POLICY_BOUNDED);
+    play(20 * SECOND);
+    read_files();
+    assert_true(bytes_len > 100);
+    const uint8_t *id = the_room()->id;
+    assert_true(kl_store_copy(journal->store, id, bytes_len - 1, in_kept("copy"), err, sizeof err));
+    assert_int_equal(file_read(in_kept("copy"), copy, sizeof copy), bytes_len - 1);
+    assert_memory_equal(copy, bytes, bytes_len - 1);
+    assert_false(kl_store_copy(journal->store, id, bytes_len + 1, in_kept("more"), err, sizeof err));
+    assert_non_null(strstr(err, "it became shorter"));
+    assert_int_equal(kl_file_kind(in_kept("more")), KL_FILE_IS_NONE);
+}
+
 TEST_WITH(a_relay_that_is_killed_keeps_it_too, make_folders, remove_folders) {
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);

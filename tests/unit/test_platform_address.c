@@ -151,6 +151,22 @@ TEST(an_address_tells_whom_it_serves) {
     }
 }
 
+TEST(a_relay_of_the_internet_names_no_address_of_a_local_network) {
+    static const struct {
+        const char *relay, *to;
+        bool concerns;
+    } row[] = {
+        {"203.0.113.7", "198.51.100.1", true}, {"203.0.113.7", "192.168.1.1", false},
+        {"203.0.113.7", "127.0.0.1", false},   {"203.0.113.7", "224.0.0.1", false},
+        {"192.168.1.5", "198.51.100.1", true}, {"192.168.1.5", "192.168.1.1", true},
+        {"127.0.0.1", "127.0.0.1", true},      {"192.168.1.5", "224.0.0.1", false},
+    };
+    for (unsigned i = 0; i < COUNT(row); i++) {
+        struct kl_address relay = read_address(row[i].relay), to = read_address(row[i].to);
+        if (kl_address_concerns(&relay, &to) != row[i].concerns) fail_msg("row %u", i);
+    }
+}
+
 TEST(both_kinds_are_tried_by_turns) {
     static const char *const given[] = {"2001:db8::1", "2001:db8::2", "2001:db8::1",
                                         "192.0.2.1",   "2001:db8::3", "192.0.2.2"};

@@ -106,6 +106,16 @@ TEST(a_private_name_is_a_file_of_its_user_alone) {
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(kl_local_open(path), KL_LOCAL_NONE); /* no such folder */
 }
+
+TEST(only_root_is_root) {
+    const bool root = geteuid() == 0;
+    assert_int_equal(kl_local_is_root(), root);
+    if (root) {
+        assert_int_equal(seteuid(65534), 0);
+        assert_false(kl_local_is_root());
+        assert_int_equal(seteuid(0), 0);
+    }
+}
 #endif
 
 TEST_WITH(a_line_outlasts_its_sender, open_named, close_named) {
