@@ -138,7 +138,8 @@ ctl() { call "$relay_program" ctl --control "$tmp/control" "$@"; }
 for processes in 2 1; do
     name=ctl-$processes
     start_relay --shards $processes --control "$tmp/control"
-    [ $processes = 1 ] || { said relay 'shard=0/2' 5 && said relay 'shard=1/2' 5; }
+    [ $processes = 1 ] || check "usage/$name-shards" "not two processes: $(cat "$tmp/relay.log")" \
+        eval "said relay 'shard=0/2' 5 && said relay 'shard=1/2' 5"
     ctl rooms
     check "usage/$name-rooms" "status $status: $(cat "$tmp/out" "$tmp/err")" test "$status $(cat "$tmp/out")" = "0 ok rooms=0 members=0"
     ctl status
