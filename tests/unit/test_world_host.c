@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core_wrapper/world/pages.h"
 #include "core_wrapper/world/world.h"
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
@@ -272,6 +273,20 @@ TEST_WITH(instructions_are_listed, begin_two, end_two) {
         assert_non_null(strstr(a.report.left, names[i]));
 #endif
     assert_null(strstr(a.report.left, "rdseed"));
+}
+
+TEST_WITH(the_cxx_library_has_its_heap_back, begin_two, end_two) {
+    char *(*demangle)(const char *, char *, size_t *, int *);
+    size_t len = 2;
+    int status;
+    *(void **)&demangle = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    if (!demangle) skip();
+    struct kl_pages *pages = kl_pages_take(a.world, a.library, err, sizeof err);
+    assert_non_null(pages);
+    kl_pages_release(pages);
+    char *name = demangle("_Z4wordi", malloc(len), &len, &status); /* in a larger memory */
+    assert_string_equal(name, "word(int)");
+    free(name);
 }
 
 TEST(names_stand_without_reasons) {
