@@ -6,6 +6,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,6 +87,12 @@ uint32_t whole_frames(size_t of_recording, size_t of_tail, uint64_t *good);
 
 /* Hundreds of warnings, all deserved. */
 void be_quiet(void);
+
+/* How many lines of this log have that. */
+unsigned lines_with(FILE *log, const char *what);
+
+/* No file of this process may be longer from now on. */
+void limit_files(rlim_t size);
 
 /* Plays so long, dies, and reads the files. */
 void make_journal(uint64_t play_us);

@@ -8,9 +8,6 @@
 #include "tests/unit/unit.h"
 #include "tests/lib/journal_lives.h"
 
-#include <signal.h>
-#include <sys/resource.h>
-
 #include "net/engine/lock_relay_private.h"
 #include "net/platform/file.h"
 
@@ -20,14 +17,6 @@
 #define LOST    90 /* frames that a client has and the record lacks, at least */
 
 /* --- the events --- */
-
-static void limit_files(rlim_t size) {
-    struct rlimit l;
-    signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &l);
-    l.rlim_cur = size;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
-}
 
 static void kill_it(void) {
     die();

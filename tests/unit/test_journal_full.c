@@ -3,31 +3,12 @@
 #include "tests/lib/journal_lives.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 
 /* --- a disk that is full --- */
 
-static void limit_files(rlim_t size) {
-    struct rlimit l;
-    getrlimit(RLIMIT_FSIZE, &l);
-    l.rlim_cur = size;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
-}
-
-static unsigned lines_with(FILE *log, const char *what) {
-    char line[1000];
-    unsigned count = 0;
-    rewind(log);
-    while (fgets(line, sizeof line, log))
-        count += strstr(line, what) != NULL;
-    return count;
-}
-
 /* The tail holds what the recording cannot take. */
 TEST_WITH(a_full_disk_stops_no_room, make_folder, remove_folder) {
-    signal(SIGXFSZ, SIG_IGN);
     begin_game(KL_POLICY_BOUNDED);
     play(2 * SECOND);
     read_files();
@@ -59,7 +40,6 @@ TEST_WITH(a_full_disk_stops_no_room, make_folder, remove_folder) {
 }
 
 TEST_WITH(no_room_for_new_files, make_folder, remove_folder) {
-    signal(SIGXFSZ, SIG_IGN);
     limit_files(10);
     begin_game(KL_POLICY_BOUNDED);
     play(2 * SECOND);

@@ -1,5 +1,6 @@
 /* Recordings: written ones are read again, and have the bytes of the golden file; one that is torn or
- * damaged, packed or not, is good up to there. KL_GOLDEN=1 writes the golden files anew.
+ * damaged is good up to there (more of it: tests/conformance/recording.py). KL_GOLDEN=1 writes the golden
+ * files anew.
  * runs: working, check, 2 s */
 #include "tests/unit/unit.h"
 
@@ -281,21 +282,6 @@ TEST(torn_at_any_byte_it_is_good_up_to_its_last_block) {
     }
 }
 
-TEST(any_changed_bit_is_found_and_named) {
-    static struct kl_recording r;
-    for (size_t bit = 8 * KL_KLR_MAGIC; bit < 8 * whole_len; bit++) {
-        char named[40];
-        whole[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        int result = parse(&r, whole, whole_len);
-        whole[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        unsigned block = blocks_below(bit / 8);
-        snprintf(named, sizeof named, "block %u at byte ", block);
-        if (result != 0 || r.blocks != block || !strstr(r.damage, named))
-            fail_msg("bit %zu: expected \"%s\", got \"%s\"", bit, named, r.damage);
-        kl_recording_free(&r);
-    }
-}
-
 /* The checks are right: somebody has written it so. Nobody shall run what is not there. */
 TEST(frames_that_the_bytes_do_not_hold_are_damage) {
     static const struct {
@@ -350,39 +336,22 @@ static unsigned packed_below(size_t at) {
     return n;
 }
 
-/* These bytes are good up to that packed frame, and its damage is named. */
-static void expect_packed(const char *what, size_t at, size_t len, unsigned frame) {
-    static struct kl_recording r;
-    char named[80];
-    int result = parse(&r, packed, len);
-    snprintf(named, sizeof named, "in the packed frame %u, minute %u of the match, at byte ", frame + 1,
-             frame + 1);
-    if (result != 0 || r.packed_frames != frame || r.frames != frame * KL_KLR_MINUTE_FRAMES || r.ended ||
-        strncmp(r.damage, named, strlen(named)) != 0)
-        fail_msg("%s %zu: expected \"%s\", got \"%s\", %u frames", what, at, named, r.damage, r.frames);
-    kl_recording_free(&r);
-}
-
-TEST(a_packed_one_torn_at_any_byte_is_good_up_to_its_last_packed_frame) {
-    static struct kl_recording r;
-    for (size_t len = 8; len < packed_len; len++) {
-        unsigned frame = packed_below(len);
-        if (packed_below(len - 1) == frame) {
-            expect_packed("torn at", len, len, frame);
-            continue;
-        }
-        assert_int_equal(parse(&r, packed, len), 0); /* between two */
-        assert_true(!*r.damage && !r.ended && r.packed_frames == frame);
-        kl_recording_free(&r);
-    }
-}
-
-/* Every eleventh bit, and so each bit of a byte: all of them take a quarter of a minute. */
+/* It is good up to that packed frame. Every eleventh bit, and so each bit of a byte: all of them take a quarter
+ * of a minute. */
 TEST(any_changed_bit_of_a_packed_one_is_found_and_named) {
+    static struct kl_recording r;
     for (size_t bit = 64; bit < 8 * packed_len; bit += 11) {
+        unsigned frame = packed_below(bit / 8);
+        char named[80];
         packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        expect_packed("bit", bit, packed_len, packed_below(bit / 8));
+        int result = parse(&r, packed, packed_len);
         packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        snprintf(named, sizeof named, "in the packed frame %u, minute %u of the match, at byte ", frame + 1,
+                 frame + 1);
+        if (result != 0 || r.packed_frames != frame || r.frames != frame * KL_KLR_MINUTE_FRAMES || r.ended ||
+            strncmp(r.damage, named, strlen(named)) != 0)
+            fail_msg("bit %zu: expected \"%s\", got \"%s\", %u frames", bit, named, r.damage, r.frames);
+        kl_recording_free(&r);
     }
 }
 

@@ -5,6 +5,89 @@
 
 #include "tests/lib/verdict_bench.h"
 
+/* --- two reports --- */
+
+enum {
+    RAM = KL_HASH_RAM,
+    STATE = KL_HASH_STATE,
+    PICTURE = KL_HASH_PICTURE,
+    SOUND = KL_HASH_SOUND,
+    FULL = KL_HASH_FULL,
+    NOTED = KL_HASH_NOTED,
+    LAYOUT = KL_PARTS_LAYOUT,
+    NOTHING = KL_PARTS_NOTHING
+};
+enum { LOADED = 1, JUDGED = 2 };
+
+static const struct pair {
+    const char *what;
+    uint8_t a, b, unequal, past; /* the parts of each, the unequal ones with the layout, and the past */
+    int differs;
+    uint8_t parts;
+    bool proved;
+} pairs[] = {
+    {"a state alone", STATE, STATE, STATE, JUDGED, 1, STATE, false},
+    {"that has never agreed", STATE, STATE, STATE, 0, KL_VERDICT_NOTED, STATE | NOTHING, false},
+    {"after a load", STATE, STATE, STATE, LOADED | JUDGED, KL_VERDICT_NOTED, STATE | NOTHING, false},
+    {"a profile vouches for it", STATE | FULL, STATE | FULL, STATE, LOADED, 1, STATE, false},
+    {"an equal state, and nothing else", STATE, STATE, 0, LOADED | JUDGED, 0, 0, true},
+    {"and one has not drawn yet", STATE | PICTURE, STATE, 0, LOADED | JUDGED, 0, 0, false},
+    {"and both have", STATE | PICTURE, STATE | PICTURE, 0, LOADED | JUDGED, 0, 0, true},
+
+    {"RAM and state", RAM | STATE, RAM | STATE, 0, LOADED | JUDGED, 0, 0, true},
+    {"RAM that one lacks", RAM | STATE, STATE, 0, 0, 1, RAM, false},
+    {"its picture is unequal, too", RAM | STATE | PICTURE, STATE | PICTURE, STATE | PICTURE, 0, 1,
+     RAM | PICTURE, false},
+
+    /* The same core, but one machine shows no RAM at one place of it: there is nothing to compare. */
+    {"RAM of another layout", RAM | STATE, RAM | STATE, RAM | LAYOUT, 0, 0, LAYOUT, true},
+    {"and addresses in the state", RAM | STATE, RAM | STATE, RAM | STATE | LAYOUT, 0, KL_VERDICT_NOTED,
+     STATE | LAYOUT | NOTHING, false},
+    {"and the picture is equal", RAM | STATE | PICTURE, RAM | STATE | PICTURE, RAM | STATE | LAYOUT, 0,
+     KL_VERDICT_NOTED, STATE | LAYOUT, true},
+    {"or not", RAM | STATE | PICTURE, RAM | STATE | PICTURE, RAM | STATE | PICTURE | LAYOUT, 0, 1,
+     PICTURE | LAYOUT, false},
+
+    /* The graphics card draws it, or the chain begins after a load. */
+    {"picture and sound of one", RAM | STATE | PICTURE | SOUND, RAM | STATE, 0, 0, 0, 0, true},
+    {"and nothing else", PICTURE, 0, 0, 0, 0, NOTHING, false},
+    {"no hash at all", 0, 0, 0, 0, 0, NOTHING, false},
+
+    {"without RAM the picture decides", STATE | PICTURE, STATE | PICTURE, STATE, JUDGED, KL_VERDICT_NOTED,
+     STATE, true},
+    {"also after a load", STATE | PICTURE, STATE | PICTURE, STATE, LOADED | JUDGED, KL_VERDICT_NOTED, STATE,
+     true},
+    {"an unequal one", STATE | PICTURE, STATE | PICTURE, STATE | PICTURE, JUDGED, 1, PICTURE, false},
+    {"an unequal one after a load", STATE | PICTURE, STATE | PICTURE, STATE | PICTURE, LOADED | JUDGED, 1,
+     PICTURE, false},
+    {"the profile's state", STATE | PICTURE | FULL, STATE | PICTURE | FULL, STATE, JUDGED, 1, STATE, false},
+    {"the profile's state after a load", STATE | PICTURE | FULL, STATE | PICTURE | FULL, STATE,
+     LOADED | JUDGED, 1, STATE, false},
+
+    {"sound", PICTURE | SOUND, PICTURE | SOUND, SOUND, 0, 1, SOUND, false},
+    {"sound after a load", PICTURE | SOUND, PICTURE | SOUND, SOUND, LOADED, KL_VERDICT_NOTED, SOUND, true},
+    {"sound of another system", STATE | PICTURE | SOUND, STATE | PICTURE | SOUND | NOTED, SOUND, 0,
+     KL_VERDICT_NOTED, SOUND, true},
+};
+
+TEST(two_reports_are_compared) {
+    for (unsigned i = 0; i < COUNT(pairs); i++) {
+        const struct pair *is = &pairs[i];
+        struct kl_hash a = {.has = is->a}, b = {.has = is->b};
+        b.ram = is->unequal & RAM;
+        b.state = is->unequal & STATE;
+        b.picture = is->unequal & PICTURE;
+        b.sound = is->unequal & SOUND;
+        b.layout = is->unequal & LAYOUT;
+        const struct kl_verdict_past past = {.loaded = is->past & LOADED, .judged = is->past & JUDGED};
+        struct kl_verdict_pair p = kl_verdict_compare(&a, &b, past);
+        if (p.differs != is->differs || p.parts != is->parts || p.proved != is->proved)
+            fail_msg("%s: differs %d, parts %x, proved %d", is->what, p.differs, p.parts, p.proved);
+    }
+}
+
+/* --- labels --- */
+
 TEST_WITH(equal_hashes_agree, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     verdict_none(3, SOON);
@@ -207,52 +290,11 @@ TEST_WITH(a_state_alone_counts_in_no_label_without_a_picture, verdict_fresh, NUL
     }
 }
 
-TEST_WITH(a_state_alone_counts_for_nobody_that_has_loaded, verdict_fresh, NULL) {
-    struct kl_hash a = state_only(59, 4), b = state_only(59, 5);
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.judged = true}).differs, 1);
-    struct kl_verdict_pair p =
-        kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true});
-    assert_int_equal(p.differs, KL_VERDICT_NOTED);
-    assert_int_equal(p.parts, KL_HASH_STATE | KL_PARTS_NOTHING);
-    a.has |= KL_HASH_FULL, b.has |= KL_HASH_FULL; /* a profile says that they stay equal */
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true}).differs, 1);
-}
-
 TEST_WITH(one_alone_agrees_with_nobody, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, state_only(59, 4));
     assert_int_equal(verdict_next(1, SOON).differs, 0);
     assert_false(table.states_agreed);
-}
-
-TEST_WITH(a_missing_hash_differs, verdict_fresh, NULL) {
-    kl_verdict_expect(&table, 59);
-    report(0, ram_state(59, 1, 4));
-    report(1, state_only(59, 4));
-    assert_int_equal(verdict_next(3, SOON).differs, 1);
-}
-
-/* The same core, but one machine shows no RAM at one place of it: there is nothing to compare. */
-TEST_WITH(ram_of_another_layout_is_not_compared, verdict_fresh, NULL) {
-    struct kl_hash a = ram_state(59, 1, 4), b = ram_state(59, 2, 4);
-    b.layout = 77;
-    struct kl_verdict_pair p = kl_verdict_compare(&a, &b, (struct kl_verdict_past){0});
-    assert_int_equal(p.differs, 0);
-    assert_int_equal(p.parts, KL_PARTS_LAYOUT);
-    b.state = 5; /* and addresses in the state */
-    p = kl_verdict_compare(&a, &b, (struct kl_verdict_past){0});
-    assert_int_equal(p.differs, KL_VERDICT_NOTED);
-    assert_int_equal(p.parts, KL_HASH_STATE | KL_PARTS_LAYOUT | KL_PARTS_NOTHING);
-    a.has |= KL_HASH_PICTURE, b.has |= KL_HASH_PICTURE;
-    p = kl_verdict_compare(&a, &b, (struct kl_verdict_past){0});
-    assert_int_equal(p.parts, KL_HASH_STATE | KL_PARTS_LAYOUT);
-    b.picture = 1;
-    p = kl_verdict_compare(&a, &b, (struct kl_verdict_past){0});
-    assert_int_equal(p.differs, 1);
-    assert_int_equal(p.parts, KL_HASH_PICTURE | KL_PARTS_LAYOUT);
-    b.has &= (uint8_t)~KL_HASH_RAM, b.layout = a.layout; /* but of one layout, RAM is there or not */
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).parts,
-                     KL_HASH_RAM | KL_HASH_PICTURE);
 }
 
 /* A byte of video RAM: in the picture, and not in RAM. */
@@ -271,38 +313,9 @@ TEST_WITH(the_picture_counts_beside_ram, verdict_fresh, NULL) {
     assert_true(verdict_camps(59, members_of(7)).picture);
 }
 
-/* The graphics card draws it, or the chain begins after a load. */
-TEST_WITH(a_picture_that_one_has_is_not_compared, verdict_fresh, NULL) {
-    struct kl_hash a = ram_state(59, 1, 4), b = a;
-    a.has |= KL_HASH_PICTURE | KL_HASH_SOUND;
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).differs, 0);
-    a.has = KL_HASH_PICTURE, b.has = 0;
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).parts, KL_PARTS_NOTHING);
-    a.has = b.has = 0;
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).parts, KL_PARTS_NOTHING);
-}
-
-TEST_WITH(sound_is_only_noted_after_a_load, verdict_fresh, NULL) {
-    struct kl_hash a = {.has = KL_HASH_PICTURE | KL_HASH_SOUND}, b = a;
-    b.sound = 1;
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).differs, 1);
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).parts, KL_HASH_SOUND);
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true}).differs,
-                     KL_VERDICT_NOTED);
-    b.has |= KL_HASH_NOTED | KL_HASH_STATE; /* of another system */
-    a.has |= KL_HASH_STATE;
-    assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).differs, KL_VERDICT_NOTED);
-}
-
 TEST_WITH(ram_outweighs_state_in_naming, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4)); /* with 1 against 2, whatever their states */
-    report(1, ram_state(59, 1, 5));
-    report(2, ram_state(59, 2, 4));
-    assert_int_equal(verdict_next(3, SOON).differs, 1);
-    verdict_fresh(NULL);
-    kl_verdict_expect(&table, 59);
-    report(0, ram_state(59, 1, 4));
     report(1, ram_state(59, 1, 5));
     report(2, ram_state(59, 2, 4));
     assert_int_equal(verdict_next(7, SOON).minority, 4);
@@ -415,44 +428,4 @@ TEST_WITH(a_load_hides_no_others, verdict_fresh, NULL) {
     struct kl_verdict_camps c = verdict_camps(59, members_of(15));
     assert_int_equal(c.right, 7);
     assert_true(c.ram && c.picture);
-}
-
-/* Two clients of a core without RAM, whose states differ. */
-static struct kl_verdict_pair without_ram(uint64_t picture_of_0, uint8_t full) {
-    struct kl_hash a = state_only(59, 1), b = state_only(59, 2);
-    a.has = b.has = KL_HASH_STATE | KL_HASH_PICTURE | full;
-    a.picture = picture_of_0;
-    b.picture = 7;
-    return kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = has_loaded, .judged = true});
-}
-
-TEST_WITH(without_ram_the_picture_decides, verdict_fresh, NULL) {
-    for (has_loaded = 0; has_loaded < 2; has_loaded++) {
-        assert_int_equal(without_ram(7, 0).differs, KL_VERDICT_NOTED);
-        assert_int_equal(without_ram(8, 0).differs, 1);
-        assert_int_equal(without_ram(8, 0).parts, KL_HASH_PICTURE);
-        assert_int_equal(without_ram(7, KL_HASH_FULL).parts, KL_HASH_STATE); /* a profile vouches for it */
-        assert_int_equal(without_ram(7, KL_HASH_FULL).differs, 1);
-    }
-}
-
-/* An equal state proves nothing if the core shows a picture that one of the two has not drawn yet. */
-TEST_WITH(equal_states_prove_nothing_beside_pictures, verdict_fresh, NULL) {
-    struct kl_hash a = state_only(59, 1), b = a;
-    assert_true(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true})
-                    .proved); /* there is nothing else */
-    a.has |= KL_HASH_PICTURE;
-    a.picture = 7;
-    assert_int_equal(
-        kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true}).differs, 0);
-    assert_false(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true}).proved);
-    b.has |= KL_HASH_PICTURE;
-    b.picture = 7;
-    assert_true(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true}).proved);
-    a = b = ram_state(59, 1, 2);
-    assert_true(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true}).proved);
-    b.layout = 1; /* RAM is not compared */
-    assert_true(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true}).proved);
-    b.state = 3;
-    assert_false(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true}).proved);
 }

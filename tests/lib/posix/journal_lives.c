@@ -1,5 +1,7 @@
 #include "tests/lib/journal_lives.h"
 
+#include <signal.h>
+
 #include "tests/unit/unit.h"
 #include "tests/lib/files.h"
 
@@ -197,6 +199,23 @@ void be_quiet(void) {
     static FILE *nothing;
     if (!nothing) nothing = fopen("/dev/null", "w");
     kl_log_to(nothing);
+}
+
+unsigned lines_with(FILE *log, const char *what) {
+    char line[1000];
+    unsigned count = 0;
+    rewind(log);
+    while (fgets(line, sizeof line, log))
+        count += strstr(line, what) != NULL;
+    return count;
+}
+
+void limit_files(rlim_t size) {
+    struct rlimit l;
+    signal(SIGXFSZ, SIG_IGN); /* the write fails */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &l), 0);
+    l.rlim_cur = size;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
 }
 
 void make_journal(uint64_t play_us) {
