@@ -336,8 +336,8 @@ static unsigned packed_below(size_t at) {
     return n;
 }
 
-/* It is good up to that packed frame. Every eleventh bit, and so each bit of a byte: all of them take a quarter
- * of a minute. */
+/* It is good up to that packed frame. Every eleventh bit, and so each bit of a byte: all of them take a
+ * quarter of a minute. */
 TEST(any_changed_bit_of_a_packed_one_is_found_and_named) {
     static struct kl_recording r;
     for (size_t bit = 64; bit < 8 * packed_len; bit += 11) {
