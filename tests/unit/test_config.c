@@ -216,18 +216,6 @@ TEST_WITH(doors, setup, remove_folder) {
     free(secret);
 }
 
-TEST_WITH(bad_lines_are_named, setup, remove_folder) {
-    struct kl_config c;
-    write_file("room = ours\nplayers = many\n");
-    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
-    assert_non_null(strstr(err, "line 2"));
-    assert_non_null(strstr(err, "many"));
-    write_file("colour = red\n");
-    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
-    write_file("just words\n");
-    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
-}
-
 TEST_WITH(a_room_needs_a_relay, setup, remove_folder) {
     struct kl_config c;
     setenv("KEYLOCK_ROOM", "ours", 1);

@@ -1,7 +1,12 @@
-/* The first difference of two series of memory, and the memories that a core shows. */
+/* The first difference of two series of memory, the memories that a core shows, and the JSON of the tools. */
 #include "tests/unit/unit.h"
 
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "core_wrapper/tool/common/dump.h"
+#include "core_wrapper/tool/common/report.h"
 
 static char err[256];
 
@@ -107,4 +112,22 @@ TEST(addresses_leave_out_lines_that_are_not_wired) {
     assert_int_equal(kl_region_address(&r, 0x0f), 0x400f);
     assert_int_equal(kl_region_address(&r, 0x10), 0x4020);
     assert_int_equal(kl_region_address(&r, 0x1f), 0x402f);
+}
+
+/* The words of strangers move no cursor and turn no line, and read as the same when they are parsed. */
+TEST(no_terminal_gets_control_characters) {
+    static const char name[] = "a\xc2\x9b"
+                               "2J\xe2\x80\xae=\x7f\x1b J\xc3\xb6rg \xe6\xb0\xb4 \xf0\x9f\x8e\xae \"\\";
+    char line[300] = "";
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    assert_int_equal(kl_report_put(f, json_object_new_string(name)), 0);
+    rewind(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    fclose(f);
+    assert_string_equal(
+        line, "\"a\\u009b2J\\u202e=\\u007f\\u001b J\xc3\xb6rg \xe6\xb0\xb4 \xf0\x9f\x8e\xae \\\"\\\\\"\n");
+    json_object *back = json_tokener_parse(line);
+    assert_string_equal(json_object_get_string(back), name);
+    json_object_put(back);
 }

@@ -21,18 +21,44 @@ static int set_up(void **state) {
     return kl_hotkeys_parse(&k, "select+r:panel, select+l:pause,l3+r3:reset", err, sizeof err);
 }
 
-TEST_WITH(held_then_pressed, set_up, NULL) {
-    assert_int_equal(poll(0, BIT(SELECT), 0), BIT(SELECT));
-    assert_int_equal(poll(0, BIT(SELECT), 399), BIT(SELECT));
-    assert_null(action);
-    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 400), BIT(SELECT)); /* the game does not see R */
-    assert_string_equal(action, "panel");
-    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 500), BIT(SELECT));
-    assert_null(action);                       /* once */
-    assert_int_equal(poll(0, BIT(R), 600), 0); /* nor after Select is up */
-    assert_int_equal(poll(0, 0, 700), 0);
-    assert_int_equal(poll(0, BIT(R), 800), BIT(R)); /* a fresh press is its own */
-    assert_null(action);
+/* Polls of a story: the pad at that time, and the part that the game sees; the action, or NULL. A story begins
+ * anew where the time goes back. */
+TEST(presses_are_hot_keys_or_the_games) {
+    enum { SELECT = BIT(SELECT), R = BIT(R), L = BIT(L), A = BIT(A), L3 = BIT(L3), R3 = BIT(R3) };
+    static const struct {
+        unsigned port, ms, pad, game;
+        const char *action;
+    } poll_of[] = {
+        {0, 0, SELECT, SELECT, NULL}, /* held, then pressed */
+        {0, 399, SELECT, SELECT, NULL},
+        {0, 400, SELECT | R, SELECT, "panel"},
+        {0, 500, SELECT | R, SELECT, NULL}, /* once */
+        {0, 600, R, 0, NULL},               /* nor does the game see R after Select is up */
+        {0, 700, 0, 0, NULL},
+        {0, 800, R, R, NULL},         /* a fresh press is its own */
+        {0, 0, SELECT, SELECT, NULL}, /* too soon */
+        {0, 200, SELECT | R, SELECT | R, NULL},
+        {0, 900, SELECT | R, SELECT | R, NULL}, /* held on: still the game's */
+        {0, 1000, SELECT, SELECT, NULL},
+        {0, 1100, SELECT | R | A, SELECT | A, "panel"}, /* A is no hot key */
+        {0, 0, SELECT, SELECT, NULL},                   /* let go: it counts anew */
+        {0, 500, 0, 0, NULL},
+        {0, 600, SELECT, SELECT, NULL},
+        {0, 800, SELECT | L, SELECT | L, NULL},
+        {0, 0, SELECT, SELECT, NULL}, /* pads are apart */
+        {1, 500, R, R, NULL},
+        {1, 600, L3, L3, NULL},
+        {1, 1000, L3 | R3, L3, "reset"},
+        {0, 1100, SELECT | L, SELECT, "pause"},
+    };
+    for (size_t i = 0; i < COUNT(poll_of); i++) {
+        if (poll_of[i].ms == 0) assert_int_equal(set_up(NULL), 0);
+        unsigned game = poll(poll_of[i].port, poll_of[i].pad, poll_of[i].ms);
+        if (game != poll_of[i].game || !action != !poll_of[i].action)
+            fail_msg("poll %zu: the game sees %x, the action is %s", i, game, action ? action : "none");
+        if (action) assert_string_equal(action, poll_of[i].action);
+    }
+    assert_int_equal(kl_hotkeys_filter(&k, KL_MAX_SEATS, 0xffff, 0, &action), 0xffff);
 }
 
 TEST_WITH(held_until_one_button_is_up, set_up, NULL) {
@@ -89,39 +115,6 @@ TEST(a_key_for_talking) {
         assert_string_equal(name, good[i].name);
     }
     assert_string_equal(k.key[0].words, "talk");
-}
-
-TEST_WITH(too_soon_is_the_games, set_up, NULL) {
-    poll(0, BIT(SELECT), 0);
-    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 200), BIT(SELECT) | BIT(R));
-    assert_null(action);
-    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 900),
-                     BIT(SELECT) | BIT(R)); /* held on: still the game's */
-    assert_null(action);
-    poll(0, BIT(SELECT), 1000);
-    assert_int_equal(poll(0, BIT(SELECT) | BIT(R) | BIT(A), 1100),
-                     BIT(SELECT) | BIT(A)); /* A is no hot key */
-    assert_string_equal(action, "panel");
-}
-
-TEST_WITH(select_let_go_counts_anew, set_up, NULL) {
-    poll(0, BIT(SELECT), 0);
-    poll(0, 0, 500);
-    poll(0, BIT(SELECT), 600);
-    assert_int_equal(poll(0, BIT(SELECT) | BIT(L), 800), BIT(SELECT) | BIT(L));
-    assert_null(action);
-}
-
-TEST_WITH(pads_are_apart, set_up, NULL) {
-    poll(0, BIT(SELECT), 0);
-    assert_int_equal(poll(1, BIT(R), 500), BIT(R));
-    assert_null(action);
-    poll(1, BIT(L3), 600);
-    poll(1, BIT(L3) | BIT(R3), 1000);
-    assert_string_equal(action, "reset");
-    poll(0, BIT(SELECT) | BIT(L), 1100);
-    assert_string_equal(action, "pause");
-    assert_int_equal(kl_hotkeys_filter(&k, KL_MAX_SEATS, 0xffff, 0, &action), 0xffff);
 }
 
 /* Whatever `keylock command` takes. */

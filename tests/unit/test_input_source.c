@@ -1,16 +1,11 @@
 /* Scripted pads. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include "core_wrapper/tool/headless/input_source.h"
 
 #include <libretro.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define FRAMES 3000
-
-static char err[512];
 
 static struct kl_input_source *open_source(const char *spec) {
     struct kl_input_source *s = NULL;
@@ -87,18 +82,9 @@ TEST(any_plays_every_device_and_lets_go) {
     kl_input_source_close(pads);
 }
 
-static char path[] = "/tmp/keylock-test-XXXXXX";
-
-static void put(const char *text) {
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 TEST(a_file_holds_from_its_frame_on) {
-    put("# a comment\n\n10 0 1 # B\n20 0 81\n15 1 ffff\n20 0 0\n");
-    struct kl_input_source *s = open_source(path);
+    put("input", "# a comment\n\n10 0 1 # B\n20 0 81\n15 1 ffff\n20 0 0\n");
+    struct kl_input_source *s = open_source(at("input"));
     assert_int_equal(kl_input_source_joypad(s, 9, 0), 0);
     assert_int_equal(kl_input_source_joypad(s, 10, 0), 1);
     assert_int_equal(kl_input_source_joypad(s, 19, 0), 1);
@@ -115,8 +101,8 @@ TEST(errors_are_named) {
                                "1 0 0 0", "1 -1 0", "9 0 0\n8 0 0", "99999999999 0 0"};
     struct kl_input_source *s;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        put(bad[i]);
-        if (kl_input_source_open(&s, path, err, sizeof(err)) == 0) fail_msg("accepted: %s", bad[i]);
+        put("input", bad[i]);
+        if (kl_input_source_open(&s, at("input"), err, sizeof(err)) == 0) fail_msg("accepted: %s", bad[i]);
         assert_null(s);
         assert_non_null(strstr(err, "expected FRAME PORT MASK"));
     }
@@ -126,17 +112,6 @@ TEST(errors_are_named) {
     assert_non_null(strstr(err, "/nonexistent/input"));
 }
 
-static int make_file(void **state) {
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state) {
-    (void)state;
-    return unlink(path);
-}
-
 int main(void) {
-    return run_all_tests(make_file, remove_file);
+    return run_all_tests(make_folder, remove_folder);
 }

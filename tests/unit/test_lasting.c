@@ -81,13 +81,17 @@ TEST_WITH(off_while_no_frames_come, play, NULL) {
     are(true);
 }
 
-TEST_WITH(off_while_the_core_waits_for_the_room, play, NULL) {
-    game.runs = false;
-    call(16 * MS, true);
-    are(false);
-    game.runs = true;
-    call(16 * MS, true);
-    are(true);
+TEST_WITH(off_while_the_core_waits_or_catches_up, play, NULL) {
+    for (unsigned i = 0; i < 2; i++) {
+        game.runs = i == 1;
+        game.catching_up = i == 1;
+        call(16 * MS, true);
+        are(false);
+        game.runs = true;
+        game.catching_up = false;
+        call(16 * MS, true);
+        are(true);
+    }
 }
 
 TEST_WITH(off_while_frames_run_again, play, NULL) {
@@ -102,15 +106,6 @@ TEST_WITH(off_while_frames_run_again, play, NULL) {
     call(16 * MS, true);
     assert_int_equal(motor[0][RETRO_RUMBLE_STRONG], 30);
     assert_int_equal(light[2], 0);
-}
-
-TEST_WITH(off_while_catching_up, play, NULL) {
-    game.catching_up = true;
-    call(16 * MS, true);
-    are(false);
-    game.catching_up = false;
-    call(16 * MS, true);
-    are(true);
 }
 
 TEST_WITH(off_when_the_core_begins_anew_and_when_it_goes, play, NULL) {

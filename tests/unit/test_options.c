@@ -1,4 +1,4 @@
-/* Core options in the three ways of declaring them. */
+/* Core options: defaults, values that are set, and a new declaration. */
 #include "tests/unit/unit.h"
 
 #include "core_wrapper/core/options.h"
@@ -33,29 +33,13 @@ TEST_WITH(v0_first_choice_is_default, NULL, clear) {
     assert_null(kl_options_get(&o, NULL));
 }
 
-TEST_WITH(v1_and_intl, NULL, clear) {
+/* All versions, each in both languages: test_own_options. */
+TEST_WITH(a_default_that_is_not_offered_is_the_first, NULL, clear) {
     struct retro_core_option_definition d[] = {
-        {"speed", "Speed", NULL, {{"slow", "Slow"}, {"fast", NULL}, {NULL, NULL}}, "fast"},
         {"lives", "Lives", NULL, {{"3", NULL}, {"5", NULL}, {NULL, NULL}}, "9"},
         {NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
-    struct retro_core_options_intl intl = {d, NULL};
-    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_INTL, &intl));
-    assert_string_equal(kl_options_get(&o, "speed"), "fast");
-    assert_string_equal(kl_options_get(&o, "lives"), "3"); /* a default that is not offered */
     assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_CORE_OPTIONS, d));
-    assert_int_equal(o.count, 2);
-}
-
-TEST_WITH(v2_and_intl, NULL, clear) {
-    struct retro_core_option_v2_definition d[] = {
-        {"speed", "Speed", NULL, NULL, NULL, NULL, {{"slow", NULL}, {"fast", NULL}, {NULL, NULL}}, "fast"},
-        {NULL, NULL, NULL, NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
-    struct retro_core_options_v2 v2 = {NULL, d};
-    struct retro_core_options_v2_intl intl = {&v2, NULL};
-    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2, &v2));
-    assert_string_equal(kl_options_get(&o, "speed"), "fast");
-    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2_INTL, &intl));
-    assert_string_equal(kl_options_get(&o, "speed"), "fast");
+    assert_string_equal(kl_options_get(&o, "lives"), "3");
 }
 
 TEST_WITH(others_declare_nothing, NULL, clear) {

@@ -316,13 +316,6 @@ TEST_WITH(a_question_stands_as_long_as_the_room_pauses, set_up, tear_down) {
     assert_non_null(strstr(shown, "paused"));
 }
 
-TEST_WITH(the_begin_says_who_plays_as_whom, set_up, tear_down) {
-    match.status.welcome.client = 1;
-    kl_command_end(&match); /* nobody has swapped */
-    kl_overlay_begin(&match);
-    assert_string_equal(shown, "you are player 2, ann is player 1\n");
-}
-
 TEST_WITH(a_line_in_another_script_is_drawn, set_up, tear_down) {
     const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
     snprintf(match.config.font, sizeof match.config.font, "%s", path);

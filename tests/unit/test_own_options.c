@@ -80,7 +80,14 @@ TEST_WITH(version_1, set_up, tear_down) {
 TEST_WITH(version_2, set_up, tear_down) {
     static struct retro_core_option_v2_category categories[] = {{"video", "Video", NULL}, {NULL, NULL, NULL}};
     static struct retro_core_option_v2_definition definitions[] = {
-        {"speed", "Speed", NULL, NULL, NULL, "video", {{"normal", NULL}, {"fast", NULL}, {NULL, NULL}}, NULL},
+        {"speed",
+         "Speed",
+         NULL,
+         NULL,
+         NULL,
+         "video",
+         {{"fast", NULL}, {"normal", NULL}, {NULL, NULL}},
+         "normal"},
         {NULL, NULL, NULL, NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
     struct retro_core_options_v2 core = {categories, definitions};
     assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2, &core));

@@ -325,6 +325,18 @@ TEST(the_legend_stays_in_the_panel) {
     }
 }
 
+/* A line of forty wide letters; the font is the caller's to drop. */
+static struct kl_panel_words tall_line(void) {
+    static char line[300] = "a: ";
+    char err[512];
+    const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
+    assert_int_equal(kl_unifont_read(path, err, sizeof err), 0);
+    unlink(path);
+    for (unsigned i = 0; i < 40; i++)
+        memcpy(line + 3 + 3 * i, "\xe5\xaf\xbe", 4);
+    return (struct kl_panel_words){line, 3, KL_PANEL_INFO, -1};
+}
+
 TEST(nothing_is_written_outside_at_any_size) {
     static const unsigned sizes[][2] = {{1, 1},     {7, 3},     {16, 16},   {40, 200},  {96, 64},
                                         {160, 102}, {160, 144}, {224, 288}, {256, 224}, {512, 224},
@@ -338,6 +350,7 @@ TEST(nothing_is_written_outside_at_any_size) {
     p.desync = p.any_verified = p.stalled = true;
     p.late = p.stalls = UINT64_MAX;
     p.state_us = 9000000;
+    const struct kl_panel_words tall = tall_line();
     for (size_t f = 0; f < COUNT(formats); f++)
         for (size_t i = 0; i < COUNT(sizes); i++)
             for (unsigned turn = 0; turn < 4; turn++) {
@@ -350,13 +363,16 @@ TEST(nothing_is_written_outside_at_any_size) {
                         KL_PANEL_WARNING, 55});
                 row = kl_panel_draw_line(&at.c, row,
                                          &(struct kl_panel_words){"short", 0, KL_PANEL_ERROR, 1000});
-                kl_panel_draw_line(&at.c, row,
-                                   &(struct kl_panel_words){"and one more", 0, KL_PANEL_ERROR, -1});
+                row = kl_panel_draw_line(&at.c, row,
+                                         &(struct kl_panel_words){"and one more", 0, KL_PANEL_ERROR, -1});
+                row = kl_panel_draw_line(&at.c, row, &tall);
+                kl_panel_draw_line(&at.c, row - 1000, &tall);
                 draw_cards(&at);
                 kl_panel_draw_strip(&p, &at.c, at.c.rows);
                 check_fence(&at);
                 free(at.heap);
             }
+    kl_unifont_drop();
 }
 
 /* The whole of a block, and nothing beside it. */
@@ -371,25 +387,7 @@ static unsigned blocks(const struct picture *p) {
 /* A wide letter goes to the next line if only its half fits: on 160 columns 19 cells, so "a: " and eight of
  * them, then nine a line; four lines at most. */
 TEST(tall_letters_stay_in_their_line) {
-    static const unsigned sizes[][2] = {{1, 1},     {7, 3},     {23, 40},   {96, 64},   {160, 144},
-                                        {224, 288}, {256, 224}, {512, 224}, {640, 480}, {1280, 720}};
-    char line[300] = "a: ", err[512];
-    const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
-    assert_int_equal(kl_unifont_read(path, err, sizeof err), 0);
-    unlink(path);
-    for (unsigned i = 0; i < 40; i++)
-        strcat(line, "\xe5\xaf\xbe");
-    const struct kl_panel_words w = {line, 3, KL_PANEL_INFO, -1};
-    for (size_t f = 0; f < COUNT(formats); f++)
-        for (size_t i = 0; i < COUNT(sizes); i++)
-            for (unsigned turn = 0; turn < 4; turn++) {
-                struct picture at = white(sizes[i][0], sizes[i][1], formats[f], turn);
-                int row = kl_panel_draw_line(&at.c, at.c.rows, &w);
-                row = kl_panel_draw_line(&at.c, row, &w);
-                kl_panel_draw_line(&at.c, row - 1000, &w);
-                check_fence(&at);
-                free(at.heap);
-            }
+    const struct kl_panel_words w = tall_line();
     struct picture at = white(160, 144, RETRO_PIXEL_FORMAT_XRGB8888, 0);
     assert_int_equal(kl_panel_draw_line(&at.c, 144, &w), 144 - 4 * 17 - 4);
     assert_int_equal(blocks(&at), 2 + 2 * (8 + 9 + 9 + 9));

@@ -131,17 +131,6 @@ TEST(without_ipv6_there_is_ipv4) {
 }
 #endif
 
-TEST_WITH(a_datagram_comes_whole_with_its_sender, open_two, close_two) {
-    char bytes[8];
-    struct kl_address from;
-    assert_int_not_equal(at_a.port, 0);
-    assert_true(kl_socket_send(a, &at_b, "hello", 5));
-    assert_int_equal(receive(b, bytes, sizeof bytes, &from), 5);
-    assert_memory_equal(bytes, "hello", 5);
-    assert_true(kl_address_same(&from, &at_a));
-    assert_true(kl_socket_receive(b, bytes, sizeof bytes, &from) < 0); /* at once: nothing waits */
-}
-
 TEST_WITH(a_datagram_that_does_not_fit_is_known_as_cut_off, open_two, close_two) {
     char bytes[4] = "....";
     assert_true(kl_socket_send(a, &at_b, "hello", 5));

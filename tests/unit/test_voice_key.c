@@ -22,23 +22,6 @@ static struct kl_voice packet_of(uint16_t number) {
     return (struct kl_voice){.client = 3, .number = number, .len = 5, .bytes = "hello"};
 }
 
-static bool is_packet(const struct kl_voice *v, uint16_t number) {
-    return v->number == number && v->len == 5 && !v->flags && !memcmp(v->bytes, "hello", 5);
-}
-
-TEST_WITH(a_sealed_packet_is_opened_once, make_key, NULL) {
-    struct kl_voice_seen seen = {0};
-    uint32_t counter = 0;
-    struct kl_voice v = packet_of(40), again;
-    assert_true(kl_voice_seal(key, &counter, &v));
-    again = v;
-    assert_int_equal(v.len, 5 + KL_VOICE_SEAL);
-    assert_memory_not_equal(v.bytes + 4, "hello", 5);
-    assert_true(kl_voice_open(key, &seen, &v));
-    assert_true(is_packet(&v, 40));
-    assert_false(kl_voice_open(key, &seen, &again));
-}
-
 TEST_WITH(nothing_of_a_packet_may_change, make_key, NULL) {
     uint32_t counter = 0;
     struct kl_voice v = packet_of(40);

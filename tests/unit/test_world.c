@@ -1,11 +1,9 @@
 /* The world that a core sees: tests/cores/probe_core.c looks at it and shows what it saw in its RAM. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include "tests/lib/probe_core.h"
 #include "core_wrapper/world/world.h"
 #include "net/platform/clock.h"
-#include "net/platform/dir.h"
-#include "net/platform/file.h"
 
 #include <time.h>
 
@@ -19,7 +17,6 @@
 static struct kl_core core;
 static struct kl_world *world;
 static struct kl_world_report report;
-static char err[512];
 
 static void open_turned(uint64_t epoch_s) {
     world = kl_world_take();
@@ -157,30 +154,25 @@ TEST_WITH(a_core_that_spins_goes_on, NULL, close_core) {
     assert_int_equal(run(1)->mono_ns, 16666666 / STEP_NS * STEP_NS); /* the spinning leaves nothing behind */
 }
 
-TEST_WITH(files_are_noted, NULL, close_core) {
-    char made[KL_FILE_PATH], dir[KL_FILE_PATH], path[KL_FILE_PATH + 16], missing[KL_FILE_PATH + 16];
+TEST_WITH(files_are_noted, make_folder, close_core) {
     bool wrote = true;
-    assert_int_equal(kl_dir_make_temporary(made, sizeof(made), "keylock-test", err, sizeof(err)), 0);
-    assert_true(kl_file_real(made, dir, sizeof(dir)));
-    snprintf(path, sizeof(path), "%s/probe.bios", dir);
-    snprintf(missing, sizeof(missing), "%s/probe.second", dir);
-    assert_int_equal(kl_file_write_whole(path, "seven b", 7, 0, err, sizeof(err)), 0);
+    put("probe.bios", "seven b");
     probe_system_dir = dir;
     kl_world_files_clear(world);
     open_turned(EPOCH);
     assert_int_equal(probe_core_seen(&core)->bios_bytes, 7);
     assert_int_equal(kl_world_files(world), 2);
-    assert_string_equal(kl_world_file(world, 0, &wrote), path);
+    assert_string_equal(kl_world_file(world, 0, &wrote), at("probe.bios"));
     assert_false(wrote);
-    assert_string_equal(kl_world_file(world, 1, &wrote), missing); /* looked for in vain */
+    assert_string_equal(kl_world_file(world, 1, &wrote), at("probe.second")); /* looked for in vain */
     assert_null(kl_world_file(world, 2, &wrote));
-    kl_world_note_file(world, path, true);
+    kl_world_note_file(world, at("probe.bios"), true);
     assert_int_equal(kl_world_files(world), 2);
     kl_world_file(world, 0, &wrote);
     assert_true(wrote);
     kl_world_files_clear(world);
     assert_int_equal(kl_world_files(world), 0);
-    kl_dir_remove_tree(dir);
+    remove_folder(NULL);
     probe_system_dir = "/nonexistent";
 }
 

@@ -1,16 +1,13 @@
 /* The files of a core: which parts of an archive it has read, and the host's small files in place of a
  * machine's own. */
+#include "tests/unit/folder.h"
+
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/unit.h"
-
 #include "core_wrapper/start/savedir.h"
 #include "core_wrapper/world/world_private.h"
-#include "net/platform/dir.h"
 #include "tests/lib/probe_core.h"
 
 /* Two stored members, "a" with 200 bytes and "b" with 100; the directory is at DIRECTORY. */
@@ -21,7 +18,7 @@
 #define DIRECTORY 362
 #define LEN       (DIRECTORY + 2 * 47 + 22)
 static uint8_t zip[LEN];
-static char dir[1024], path[1100];
+static char path[300];
 static struct kl_world *world;
 static struct kl_gifts gifts;
 
@@ -37,7 +34,7 @@ static void *hook(const char *name) {
 
 /* A core's calls: on Linux the stream itself sees them. */
 #ifdef _WIN32
-#define fseek(f, at, whence) ((int (*)(FILE *, long, int))hook("fseek"))(f, at, whence)
+#define fseek(f, to, whence) ((int (*)(FILE *, long, int))hook("fseek"))(f, to, whence)
 #define fgetc(f)             ((int (*)(FILE *))hook("fgetc"))(f)
 #define ungetc(c, f)         ((int (*)(int, FILE *))hook("ungetc"))(c, f)
 #define fclose(f)            ((int (*)(FILE *))hook("fclose"))(f)
@@ -51,67 +48,57 @@ static FILE *open_it(const char *file) {
     return fn(file, "rb");
 }
 
-static void put(size_t at, uint32_t v, unsigned bytes) {
+static void put_number(size_t to, uint32_t v, unsigned bytes) {
     for (unsigned i = 0; i < bytes; i++)
-        zip[at + i] = (uint8_t)(v >> (8 * i));
+        zip[to + i] = (uint8_t)(v >> (8 * i));
 }
 static void put_member(unsigned i, char name, size_t from, unsigned len) {
     size_t entry = DIRECTORY + 47u * i;
-    put(from, 0x04034b50, 4);
-    put(from + 18, len, 4);
-    put(from + 22, len, 4);
-    put(from + 26, 1, 2);
+    put_number(from, 0x04034b50, 4);
+    put_number(from + 18, len, 4);
+    put_number(from + 22, len, 4);
+    put_number(from + 26, 1, 2);
     zip[from + 30] = (uint8_t)name;
-    put(entry, 0x02014b50, 4);
-    put(entry + 20, len, 4);
-    put(entry + 24, len, 4);
-    put(entry + 28, 1, 2);
-    put(entry + 42, (uint32_t)from, 4);
+    put_number(entry, 0x02014b50, 4);
+    put_number(entry + 20, len, 4);
+    put_number(entry + 24, len, 4);
+    put_number(entry + 28, 1, 2);
+    put_number(entry + 42, (uint32_t)from, 4);
     zip[entry + 46] = (uint8_t)name;
 }
 
-static void write_file(const char *file, const void *bytes, size_t len) {
-    char err[512];
-    assert_int_equal(kl_file_write_whole(file, bytes, len, KL_FILE_QUICK, err, sizeof err), 0);
-}
-static void make_dir(const char *at) {
-    char err[512];
-    assert_int_equal(kl_dir_make(at, true, err, sizeof err), 0);
+static void write_file(const char *name, const void *bytes, size_t len) {
+    assert_int_equal(kl_file_write_whole(at(name), bytes, len, KL_FILE_QUICK, err, sizeof err), 0);
 }
 
 static int begin(void **state) {
-    char made[KL_FILE_PATH], err[512];
-    (void)state;
-    if (kl_dir_make_temporary(made, sizeof made, "keylock-test", err, sizeof err) != 0) return -1;
-    if (!kl_file_real(made, dir, sizeof dir)) return -1;
+    if (make_folder(state) != 0) return -1;
     snprintf(path, sizeof path, "%s/set.zip", dir);
     memset(zip, 0, sizeof zip);
     put_member(0, 'a', A, 200);
     put_member(1, 'b', B, 100);
     size_t end = LEN - 22;
-    put(end, 0x06054b50, 4);
-    put(end + 8, 2, 2);
-    put(end + 10, 2, 2);
-    put(end + 12, 2 * 47, 4);
-    put(end + 16, DIRECTORY, 4);
-    write_file(path, zip, sizeof zip);
+    put_number(end, 0x06054b50, 4);
+    put_number(end + 8, 2, 2);
+    put_number(end + 10, 2, 2);
+    put_number(end + 12, 2 * 47, 4);
+    put_number(end + 16, DIRECTORY, 4);
+    write_file("set.zip", zip, sizeof zip);
     world = kl_world_take();
     return world ? probe_runtime_turn(world) : -1;
 }
 static int finish(void **state) {
-    (void)state;
     probe_runtime_close();
     kl_world_release(world);
-    kl_dir_remove_tree(dir);
-    return 0;
+    return remove_folder(state);
 }
 
-static void take(FILE *f, long at, size_t len) {
+static void take(FILE *f, long from, size_t len) {
     uint8_t out[LEN];
-    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fseek(f, from, SEEK_SET), 0);
     size_t (*fn)(void *, size_t, size_t, FILE *) = (size_t(*)(void *, size_t, size_t, FILE *))hook("fread");
     assert_int_equal(fn(out, 1, len, f), len);
-    assert_memory_equal(out, zip + at, len);
+    assert_memory_equal(out, zip + from, len);
 }
 static void has_read(uint64_t from, uint64_t to) {
     unsigned count;
@@ -272,9 +259,9 @@ TEST(a_host_gives_no_other_file) {
     }
 }
 
-static void says(const char *file, const char *text) {
+static void reads(const char *name, const char *text) {
     char got[32] = "";
-    FILE *f = open_it(file);
+    FILE *f = open_it(at(name));
     if (f) {
         got[fread(got, 1, sizeof got - 1, f)] = 0;
         fclose(f);
@@ -283,46 +270,33 @@ static void says(const char *file, const char *text) {
 }
 
 TEST_WITH(a_room_has_the_hosts_files, begin, finish) {
-    char system_dir[1100], save_dir[1100], own[1200], cheats[1200], other[1200], given[1200];
-    snprintf(system_dir, sizeof system_dir, "%s/system", dir);
-    snprintf(save_dir, sizeof save_dir, "%s/save", dir);
-    snprintf(own, sizeof own, "%s/hiscore.dat", system_dir);
-    snprintf(cheats, sizeof cheats, "%s/cheats/duel.ini", system_dir);
-    snprintf(other, sizeof other, "%s/cheats/brawl.ini", system_dir);
-    snprintf(given, sizeof given, "%s/.keylock", save_dir);
-    make_dir(system_dir);
-    make_dir(save_dir);
-    make_dir(given);
-    write_file(own, "mine", 4);
-    says(own, "mine");
-    kl_gifts_view(&gifts, world, system_dir, save_dir, "duel", NULL, true);
-    says(own, "");
     int (*may)(const char *, int) = (int (*)(const char *, int))hook("access");
-    assert_int_equal(may(own, R_OK), -1);
-    strcat(given, "/cheats.ini"); /* this machine has no such folder */
-    write_file(given, "theirs", 6);
-    says(cheats, "theirs");
-    assert_int_equal(may(cheats, R_OK), 0);
-    says(other, "");
+    assert_int_equal(kl_dir_make(at("system"), true, err, sizeof err), 0);
+    assert_int_equal(kl_dir_make(at("save/.keylock"), true, err, sizeof err), 0);
+    put("system/hiscore.dat", "mine");
+    reads("system/hiscore.dat", "mine");
+    kl_gifts_view(&gifts, world, at("system"), at("save"), "duel", NULL, true);
+    reads("system/hiscore.dat", "");
+    assert_int_equal(may(at("system/hiscore.dat"), R_OK), -1);
+    put("save/.keylock/cheats.ini", "theirs"); /* this machine has no such folder */
+    reads("system/cheats/duel.ini", "theirs");
+    assert_int_equal(may(at("system/cheats/duel.ini"), R_OK), 0);
+    reads("system/cheats/brawl.ini", "");
     kl_world_view(world, NULL);
-    says(own, "mine");
-    says(cheats, "");
+    reads("system/hiscore.dat", "mine");
+    reads("system/cheats/duel.ini", "");
 }
 
 TEST_WITH(the_host_gives_what_its_core_looked_at, begin, finish) {
-    char own[1200], large[1200], folder[1100];
     static uint8_t bytes[KL_GIFT_BYTES + 1];
     struct kl_savefiles *s = calloc(1, sizeof *s);
-    snprintf(folder, sizeof folder, "%s/cheats", dir);
-    make_dir(folder);
-    snprintf(own, sizeof own, "%s/duel.ini", folder);
-    snprintf(large, sizeof large, "%s/hiscore.dat", dir);
-    write_file(own, "cheat", 5);
-    write_file(large, bytes, sizeof bytes);
+    assert_int_equal(kl_dir_make(at("cheats"), true, err, sizeof err), 0);
+    put("cheats/duel.ini", "cheat");
+    write_file("hiscore.dat", bytes, sizeof bytes);
     kl_gifts_collect(s, world, dir, "duel");
     assert_int_equal(s->count, 0);
-    says(own, "cheat");
-    fclose(open_it(large));
+    reads("cheats/duel.ini", "cheat");
+    fclose(open_it(at("hiscore.dat")));
     kl_gifts_collect(s, world, dir, "brawl");
     assert_int_equal(s->count, 0);
     kl_gifts_collect(s, world, dir, "duel");

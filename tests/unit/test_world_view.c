@@ -1,12 +1,10 @@
 /* The session's view of files: every way of opening, on files that are hidden, missing and present; what is
  * kept of them, and gone back to. The calls are those that a core gets in place of the C library's. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifndef _WIN32
@@ -15,13 +13,11 @@
 
 #include "core_wrapper/world/view.h"
 #include "core_wrapper/world/world_private.h"
-#include "net/platform/dir.h"
-#include "net/platform/file.h"
 #include "tests/lib/probe_core.h"
 
 #define EPOCH 946684800u
 
-static char dir[1024], err[512], why[256];
+static char why[256];
 static struct kl_world *world, *other;
 
 static void *hook(const char *name) {
@@ -71,20 +67,6 @@ static void *hook(const char *name) {
 
 /* --- folders --- */
 
-static const char *at(const char *name) {
-    static char path[8][1200];
-    static unsigned turn;
-    char *p = path[turn++ % 8];
-    snprintf(p, sizeof path[0], "%s/%s", dir, name);
-    return p;
-}
-
-static void write_real(const char *name, const char *text) {
-    FILE *f = fopen(at(name), "wb");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
 static const char *read_real(const char *path) {
     static char text[4][64];
     static unsigned turn;
@@ -133,18 +115,15 @@ static void begin_view(struct kl_world *w, const char *save) {
 }
 
 static int set_up(void **state) {
-    (void)state;
-    char made[KL_FILE_PATH];
-    assert_int_equal(kl_dir_make_temporary(made, sizeof made, "keylock-view", err, sizeof err), 0);
-    assert_true(kl_file_real(made, dir, sizeof dir));
+    if (make_folder(state) != 0) return -1;
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(
             kl_dir_make(at((const char *[]){"system", "content", "save"}[i]), true, err, sizeof err), 0);
-    write_real("system/present", "mine");
-    write_real("system/hidden", "mine");
-    write_real("system/given", "mine");
-    write_real("content/game", "mine");
-    write_real("save/old", "start");
+    put("system/present", "mine");
+    put("system/hidden", "mine");
+    put("system/given", "mine");
+    put("content/game", "mine");
+    put("save/old", "start");
     world = kl_world_take();
 #ifdef _WIN32
     assert_int_equal(probe_runtime_turn(world), 0);
@@ -157,13 +136,11 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     if (other) kl_world_release(other);
     other = NULL;
     probe_runtime_close();
     kl_world_release(world);
-    kl_dir_remove_tree(dir);
-    return 0;
+    return remove_folder(state);
 }
 
 /* --- opening --- */
@@ -325,7 +302,7 @@ TEST_WITH(a_list_is_of_both_folders, set_up, tear_down) {
     assert_int_equal(c_unlink(at("system/present")), 0);
     assert_string_equal(listed("system"), "hidden new ");
     assert_int_equal(mkdir(at("system/sub"), 0755), 0);
-    write_real("system/sub/theirs", "x");
+    put("system/sub/theirs", "x");
     writes("system/sub/ours", "wb", "x");
     assert_string_equal(listed("system/sub"), "ours theirs ");
     assert_int_equal(c_scandir(at("system/sub"), &list), 4); /* with the dots */
