@@ -21,8 +21,8 @@ static int set_up(void **state) {
     return kl_hotkeys_parse(&k, "select+r:panel, select+l:pause,l3+r3:reset", err, sizeof err);
 }
 
-/* Polls of a story: the pad at that time, and the part that the game sees; the action, or NULL. A story begins
- * anew where the time goes back. */
+/* Polls of a story: the pad at that time, the part that the game sees, and the action, or NULL. Each story
+ * begins at 0 ms. */
 TEST(presses_are_hot_keys_or_the_games) {
     enum { SELECT = BIT(SELECT), R = BIT(R), L = BIT(L), A = BIT(A), L3 = BIT(L3), R3 = BIT(R3) };
     static const struct {

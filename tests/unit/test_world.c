@@ -99,14 +99,6 @@ TEST_WITH(our_own_clock_stays, NULL, close_core) {
 #endif
 }
 
-TEST_WITH(rate_change_goes_on_from_the_present_frame, NULL, close_core) {
-    open_turned(EPOCH);
-    run(60);
-    kl_world_rate(world, 50000000);
-    assert_int_equal(run(60)->mono_ns, 1000000000);
-    assert_int_equal(run(110)->mono_ns, 2000000000);
-}
-
 TEST_WITH(calendar_is_utc, NULL, close_core) {
     const int64_t moments[] = {0,          951782399,  951782400,  1078012799,
                                1709164800, 2147483647, 4102444799, 68169600};
