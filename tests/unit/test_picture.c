@@ -42,16 +42,6 @@ static void draw(struct kl_picture *p) {
     kl_picture_draw(p, core, WIDTH, HEIGHT, sizeof core[0], front);
 }
 
-TEST(off_it_passes_the_core_s_own_buffer) {
-    struct kl_picture p = fresh(true);
-    draw(&p);
-    assert_ptr_equal(got.data, core);
-    assert_null(p.out);
-    kl_picture_repeat(&p, front);
-    assert_null(got.data); /* duped */
-    kl_picture_free(&p);
-}
-
 TEST(on_it_draws_on_a_copy) {
     struct kl_picture p = fresh(true);
     p.over = mark;

@@ -37,15 +37,6 @@ TEST(only_plain_characters_pass) {
     assert_int_equal(kl_plain_unfit("\xf0\x9f\x8e\xae"), 0);
 }
 
-TEST(text_stays_text) {
-    char name[] = "J\xc3\xb6rg \xd8\xb9\xd9\x84\xd9\x8a \xe6\xb0\xb4 \xf0\x9f\x8e\xae";
-    char kept[sizeof name];
-    memcpy(kept, name, sizeof name);
-    assert_string_equal(kl_plain(name), kept);
-    char empty[] = "";
-    assert_string_equal(kl_plain(empty), "");
-}
-
 /* The rest of a character is not taken for the begin of one, whatever character stands behind it. */
 TEST(every_letter_of_two_bytes_stays) {
     for (uint32_t a = 0xa0; a < 0x800; a++) {

@@ -47,6 +47,14 @@ TEST_WITH(a_zeroed_lock_is_a_new_one, clear, NULL) {
     assert_memory_equal(&mutex, &zero_mutex, sizeof mutex);
 }
 
+static void in_threads(void (*run)(void *arg), bool done[THREADS]) {
+    struct kl_thread t[THREADS];
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(kl_thread_start(&t[i], "test", run, &done[i]), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        kl_thread_join(&t[i]);
+}
+
 static void count(void *arg) {
     (void)arg;
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -59,11 +67,8 @@ static void count(void *arg) {
 }
 
 TEST_WITH(a_mutex_keeps_threads_apart, clear, NULL) {
-    struct kl_thread t[THREADS];
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(kl_thread_start(&t[i], "test", count, NULL), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        kl_thread_join(&t[i]);
+    bool done[THREADS];
+    in_threads(count, done);
     assert_int_equal(shared.count, THREADS * ROUNDS);
 }
 
@@ -139,12 +144,8 @@ static void call_once(void *arg) {
 }
 
 TEST_WITH(once_is_once_and_all_wait_for_it, clear, NULL) {
-    struct kl_thread t[THREADS];
     bool done[THREADS] = {0};
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(kl_thread_start(&t[i], "test", call_once, &done[i]), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        kl_thread_join(&t[i]);
+    in_threads(call_once, done);
     for (unsigned i = 0; i < THREADS; i++)
         assert_true(done[i]);
 }
