@@ -136,10 +136,7 @@ static void one_call(struct world *w) {
     w->next_run += done;
     if (!w->deaf) kl_audio_call(&w->audio, done, (uint64_t)(w->now + spent), w->pace.interval_us, front);
     kl_pace_ran(&w->pace, due, done, stalled, spent);
-    if (w->next_run == 0) { /* before the first frame */
-        w->now += 0;
-        return;
-    }
+    if (w->next_run == 0) return; /* before the first frame */
     w->none += done == 0;
     w->two += done == 2;
     w->more += done > 2;
