@@ -25,7 +25,7 @@ static void say(const char *text) {
     if (!kl_process_tell(part, 2)) _exit(9);
 }
 
-static void put(const void *bytes, size_t len) {
+static void send_raw(const void *bytes, size_t len) {
     if (!kl_socket_send(kl_process_parent(), NULL, bytes, len)) _exit(9);
 }
 
@@ -87,10 +87,10 @@ static void crash(void) {
 }
 
 static void become(const char *word) {
-    char path[300], err[512];
+    char path[300], why[512];
     const char *arguments[] = {"test_platform_process", "CHILD", word, NULL};
-    if (kl_process_own_path(path, sizeof path) == 0) kl_process_become(path, arguments, err, sizeof err);
-    say(err);
+    if (kl_process_own_path(path, sizeof path) == 0) kl_process_become(path, arguments, why, sizeof why);
+    say(why);
 }
 
 static void wait_for_ever(void) {
@@ -118,10 +118,10 @@ static int be_child(int argc, char **argv) {
     if (!strcmp(word, "caught crash")) kl_process_catch_crashes("a line before the crash\n"), crash();
     if (!strcmp(word, "caught abort")) kl_process_catch_crashes("a line before the crash\n"), abort();
     if (!strcmp(word, "abort")) abort();
-    if (!strcmp(word, "garbage")) put(other, sizeof other);
-    if (!strcmp(word, "huge")) put(huge, sizeof huge);
-    if (!strcmp(word, "cut")) put(short_one, sizeof short_one), put("half", 4);
-    if (!strcmp(word, "slow")) put(short_one, sizeof short_one), put("half", 4);
+    if (!strcmp(word, "garbage")) send_raw(other, sizeof other);
+    if (!strcmp(word, "huge")) send_raw(huge, sizeof huge);
+    if (!strcmp(word, "cut")) send_raw(short_one, sizeof short_one), send_raw("half", 4);
+    if (!strcmp(word, "slow")) send_raw(short_one, sizeof short_one), send_raw("half", 4);
     if (!strcmp(word, "open")) say(has_open(argv[3]) ? "open" : "closed");
     if (!strcmp(word, "limits")) say(limits());
     if (!strcmp(word, "greet")) say("here");

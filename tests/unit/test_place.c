@@ -1,26 +1,12 @@
 /* The RetroArchs of a machine and their folders: as their settings have them, by default, where each system
  * has them. */
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
+#include "tests/unit/folder.h"
 
 #include "core_wrapper/tool/play/invited.h"
 #include "core_wrapper/tool/setup/place.h"
-#include "net/platform/dir.h"
 #include "net/platform/process.h"
-#include "net/platform/file.h"
-#include "tests/unit/disk.h"
 
-static char dir[256], real[256], err[2 * KLT_PATH];
 static struct kl_place place[KL_PLACES];
-
-static const char *at(const char *name) {
-    static char path[8][512];
-    static unsigned turn;
-    char *out = path[turn++ % 8];
-    snprintf(out, sizeof path[0], "%s/%s", real, name);
-    return out;
-}
 
 static void put_bytes(const char *name, const void *bytes, size_t len) {
     char folder[512];
@@ -29,26 +15,18 @@ static void put_bytes(const char *name, const void *bytes, size_t len) {
     assert_int_equal(kl_dir_make(folder, false, err, sizeof err), 0);
     assert_int_equal(kl_file_write_whole(at(name), bytes, len, KL_FILE_PROGRAM, err, sizeof err), 0);
 }
-static void put(const char *name, const char *text) {
+static void put_file(const char *name, const char *text) {
     put_bytes(name, text, strlen(text));
 }
 
 /* No folder of the user that runs the test counts. */
 static int make_home(void **state) {
-    (void)state;
-    if (kl_dir_make_temporary(dir, sizeof dir, "keylock-test-place", err, sizeof err) != 0 ||
-        !kl_file_real(dir, real, sizeof real))
-        return -1;
-    kl_environment_set("HOME", real);
+    if (make_folder(state) != 0) return -1;
+    kl_environment_set("HOME", dir);
     kl_environment_set("XDG_CONFIG_HOME", NULL);
     kl_environment_set("APPDATA", at("roaming"));
     kl_environment_set("PATH", at("programs"));
     return 0;
-}
-static int remove_home(void **state) {
-    (void)state;
-    kl_dir_remove_tree(dir);
-    return kl_dir_exists(dir);
 }
 
 static void find(int expected) {
@@ -59,12 +37,13 @@ static void free_all(int count) {
         kl_place_free(&place[i]);
 }
 
-TEST_WITH(one_in_a_named_folder, make_home, remove_home) {
+TEST_WITH(one_in_a_named_folder, make_home, remove_folder) {
     struct kl_place p;
     assert_int_equal(kl_place_at(&p, at("none"), err, sizeof err), 0);
-    put("a b \u30b2/other.txt", "");
+    put_file("a b \u30b2/other.txt", "");
     assert_int_equal(kl_place_at(&p, at("a b \u30b2"), err, sizeof err), 0);
-    put("a b \u30b2/retroarch.cfg",
+    put_file(
+        "a b \u30b2/retroarch.cfg",
         "libretro_directory = \":\\mine\"\nsystem_directory = \"default\"\nsavefile_directory = \"default\"\n"
         "playlist_directory = \"~/lists/\"\nrgui_browser_directory = \"" DISK_DRIVE "/games/\"\n"
         "sort_savefiles_enable = \"true\"\n");
@@ -82,18 +61,18 @@ TEST_WITH(one_in_a_named_folder, make_home, remove_home) {
     assert_string_equal(p.content, DISK_DRIVE "/games");
     assert_true(p.sort_saves && !p.sort_states);
     kl_place_free(&p);
-    put("a b \u30b2/retroarch" DISK_PROGRAM, "");
+    put_file("a b \u30b2/retroarch" DISK_PROGRAM, "");
     assert_int_equal(kl_place_at(&p, at("a b \u30b2"), err, sizeof err), 1);
     assert_string_equal(p.program, at("a b \u30b2/retroarch" DISK_PROGRAM));
     kl_place_free(&p);
     assert_int_equal(kl_dir_make(at("bad/retroarch.cfg"), false, err, sizeof err), 0);
-    put("bad/retroarch" DISK_PROGRAM, "");
+    put_file("bad/retroarch" DISK_PROGRAM, "");
     assert_int_equal(kl_place_at(&p, at("bad"), err, sizeof err), -1); /* its settings cannot be read */
     assert_non_null(strstr(err, "retroarch.cfg"));
     kl_place_free(&p);
 }
 
-TEST_WITH(one_in_another_library_of_steam, make_home, remove_home) {
+TEST_WITH(one_in_another_library_of_steam, make_home, remove_folder) {
     struct kl_place p;
     char text[4096], doubled[1024], *to = doubled;
     memset(&p, 0, sizeof p);
@@ -108,32 +87,32 @@ TEST_WITH(one_in_another_library_of_steam, make_home, remove_home) {
              "\"libraryfolders\"\n{\n\t\"0\"\n\t{\n\t\t\"path\"\t\t\"%s\"\n\t}\n\t\"1\"\n\t{"
              "\n\t\t\"path\"\t\t\"%s\"\n\t}\n}\n",
              at("steam"), doubled);
-    put("steam/steamapps/libraryfolders.vdf", text);
+    put_file("steam/steamapps/libraryfolders.vdf", text);
     assert_false(kl_place_look_at_steam(&p, at("steam")));
-    put("library 2/steamapps/common/RetroArch/x", "");
+    put_file("library 2/steamapps/common/RetroArch/x", "");
     assert_true(kl_place_look_at_steam(&p, at("steam")));
     assert_string_equal(p.base, at("library 2/steamapps/common/RetroArch"));
-    put("steam/steamapps/common/RetroArch/x", ""); /* its first library comes first */
+    put_file("steam/steamapps/common/RetroArch/x", ""); /* its first library comes first */
     assert_true(kl_place_look_at_steam(&p, at("steam")));
     assert_string_equal(p.base, at("steam/steamapps/common/RetroArch"));
-    put("steam/steamapps/libraryfolders.vdf", "\"path\"");
+    put_file("steam/steamapps/libraryfolders.vdf", "\"path\"");
     kl_dir_remove_tree(at("steam/steamapps/common"));
     assert_false(kl_place_look_at_steam(&p, at("steam")));
 }
 
 #ifdef _WIN32
-TEST_WITH(the_usual_ones, make_home, remove_home) {
+TEST_WITH(the_usual_ones, make_home, remove_folder) {
     char program[KLT_PATH];
     find(0);
     assert_false(kl_place_program(program, sizeof program));
-    put("roaming/RetroArch/retroarch.cfg", "libretro_directory = \"C:\\\\x\\\\cores\\\\\"\n");
+    put_file("roaming/RetroArch/retroarch.cfg", "libretro_directory = \"C:\\\\x\\\\cores\\\\\"\n");
     find(1);
     assert_int_equal(place[0].kind, KL_PLACE_COPIES);
     assert_string_equal(place[0].base, at("roaming/RetroArch"));
     assert_string_equal(place[0].info, at("roaming/RetroArch/info"));
     assert_false(kl_place_program(program, sizeof program));
     free_all(1);
-    put("programs/retroarch.exe", "");
+    put_file("programs/retroarch.exe", "");
     find(1);
     assert_string_equal(place[0].base, at("programs"));
     assert_string_equal(place[0].config, at("programs/retroarch.cfg"));
@@ -141,8 +120,8 @@ TEST_WITH(the_usual_ones, make_home, remove_home) {
     assert_true(kl_place_program(program, sizeof program));
     assert_string_equal(program, at("programs/retroarch.exe"));
     free_all(1);
-    put("roaming/retroarch.cfg",
-        "system_directory = \":\\bios\"\n"); /* RetroArch takes it if there is none beside */
+    put_file("roaming/retroarch.cfg",
+             "system_directory = \":\\bios\"\n"); /* RetroArch takes it if there is none beside */
     find(1);
     assert_string_equal(place[0].config, at("roaming/retroarch.cfg"));
     assert_string_equal(place[0].system, at("programs/bios"));
@@ -150,14 +129,14 @@ TEST_WITH(the_usual_ones, make_home, remove_home) {
 }
 #else
 /* As said, as upstream has them, in boxes. */
-TEST_WITH(the_usual_ones, make_home, remove_home) {
+TEST_WITH(the_usual_ones, make_home, remove_folder) {
     char program[KLT_PATH];
     find(0);
     assert_false(kl_place_program(program, sizeof program));
-    put(".config/retroarch/retroarch.cfg", "libretro_directory = \"~/my cores/\"\nsavefile_directory = "
-                                           "\"default\"\nsort_savefiles_enable = \"true\"\n");
-    put(".local/share/Steam/steamapps/common/RetroArch/retroarch.cfg",
-        "libretro_directory = \":/cores\"\nsystem_directory = \"default\"\n");
+    put_file(".config/retroarch/retroarch.cfg", "libretro_directory = \"~/my cores/\"\nsavefile_directory = "
+                                                "\"default\"\nsort_savefiles_enable = \"true\"\n");
+    put_file(".local/share/Steam/steamapps/common/RetroArch/retroarch.cfg",
+             "libretro_directory = \":/cores\"\nsystem_directory = \"default\"\n");
     assert_int_equal(
         kl_dir_make(at(".var/app/org.libretro.RetroArch/config/retroarch"), false, err, sizeof err), 0);
     find(3);
@@ -177,7 +156,7 @@ TEST_WITH(the_usual_ones, make_home, remove_home) {
     assert_string_equal(place[2].system, at(".local/share/Steam/steamapps/common/RetroArch/system"));
     assert_false(kl_place_program(program, sizeof program)); /* those of boxes are not started from here */
     free_all(3);
-    put("programs/retroarch", "");
+    put_file("programs/retroarch", "");
     assert_true(kl_place_program(program, sizeof program));
     assert_string_equal(program, at("programs/retroarch"));
     kl_environment_set("XDG_CONFIG_HOME", at("settings"));
@@ -188,7 +167,7 @@ TEST_WITH(the_usual_ones, make_home, remove_home) {
 #endif
 
 /* The zip has one member, whose name of so many bytes ends with the file, or lacks bytes there. */
-TEST_WITH(the_game_of_an_invitation_is_found_in_a_zip, make_home, remove_home) {
+TEST_WITH(the_game_of_an_invitation_is_found_in_a_zip, make_home, remove_folder) {
     static const struct {
         uint16_t name;
         uint8_t lacking;
@@ -196,9 +175,9 @@ TEST_WITH(the_game_of_an_invitation_is_found_in_a_zip, make_home, remove_home) {
     } row[] = {{9, 0, true}, {9, 1, false}, {1023, 0, true}, {1024, 0, false}};
     const struct kl_url url = {.game = "g", .crc = 0x01020304, .size = 7};
 #ifdef _WIN32
-    put("roaming/RetroArch/retroarch.cfg", "rgui_browser_directory = \"~/games\"\n");
+    put_file("roaming/RetroArch/retroarch.cfg", "rgui_browser_directory = \"~/games\"\n");
 #else
-    put(".config/retroarch/retroarch.cfg", "rgui_browser_directory = \"~/games\"\n");
+    put_file(".config/retroarch/retroarch.cfg", "rgui_browser_directory = \"~/games\"\n");
 #endif
     for (unsigned i = 0; i < COUNT(row); i++) {
         uint8_t zip[22 + 46 + 1024] = "PK\5\6", *member = zip + 22;
