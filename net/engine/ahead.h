@@ -27,7 +27,7 @@
 #include "net/engine/lock_client.h"
 
 /* The buttons of a pad that go in a steady rhythm: a turbo button, or one that is hit again and
- * again. Running ahead guesses that the rhythm goes on. `make bench-guess` compares it with buttons
+ * again. Running ahead guesses that the rhythm goes on; docs/measured-ahead.md compares that with buttons
  * that are held as last seen. Pure. */
 
 #define KL_RHYTHM_BUTTONS 16

@@ -2,7 +2,7 @@
 
 BENCHES := latency wrapper catchup bytes relay pace
 
-.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window bench-voice $(BENCHES:%=bench-%)
+.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-voice $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
 bench-latency:  ## lead and press-to-play over the table's links, beside the bound and the original
@@ -24,28 +24,17 @@ bench-database: ## a list of the verifier's database with 100,000 matches, besid
 bench-fleet:    ## what a frame waits for Redis in a fleet, and how many rooms fill one Redis; ROOMS="1 16 …"; DOCUMENT=1: into docs/measured.md
 bench-fleet: bench_args = $(ROOMS)
 
-bench-window: bench_args = $(ONLY)
-bench-window:   ## ONLY="readers" or "page": what hostile readers of --http cost 128 rooms that play, and how quick its page is with 1,000 rooms
-
 # They share the machine's cores, so never two at once, with any -j.
-$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window bench-voice: bench-%: bench-build
+$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-voice: bench-%: bench-build
 	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
 
 bench-voice:    ## voice between two players: delay, by PulseAudio too, losses, cost, a narrow uplink, with a plot; ONLY="delay", "pulse", "losses", "cost", "uplink", or "crowd": 8 talkers for MINUTES=10
 bench-voice: bench_args = $(ONLY)
 
-bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input
-	$(Q)$(OUT)/bench/guess
-bench-two-ways: $(OUT)/bench/two_ways ## the shown core as a copy in the process, and as a process of its own: CORE=… CONTENT=…
-	$(Q)$(OUT)/bench/two_ways $(CORE) $(CONTENT)
 bench-replay: all ## how long a seek takes in an hour's recording, in RetroArch: MINUTES=60 TIMES=20
 	$(Q)KL_BUILD=$(OUT) tests/bench/replay.sh
-.PHONY: bench-guess bench-two-ways bench-replay
-$(OUT)/bench/guess: $(call obj,tests/bench/guess.c) $(OUT)/libkeylock.a
-	$(link) $(LIBS) -lm
+.PHONY: bench-replay
 $(OUT)/bench/pages: $(call obj,tests/bench/pages.c) $(OUT)/libkeylock.a
-	$(link) $(LIBS)
-$(OUT)/bench/two_ways: $(call obj,tests/bench/two_ways.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 
 bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/eye.so $(OUT)/bench/load $(OUT)/bench/voice_floor $(OUT)/cores/press_core_libretro.so \

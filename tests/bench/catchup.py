@@ -11,15 +11,12 @@ processor time of a frame, which what else the machine does changes less; and a 
 whatever the machine does. Nobody presses, so all of them play the same frames: a game's scenes differ in what they cost.
 
   catchup.py [CORE]…    only those of nestopia, mgba, tone; what was measured of the others before is kept
-  catchup.py --join MINUTES [CORE]…    a newcomer so late in a match runs all of it, instead
-  catchup.py --where    where the processor was meanwhile (perf, 5000 samples a second), for 8 s of nestopia and mgba"""
-import collections
+  catchup.py --join MINUTES [CORE]…    a newcomer so late in a match runs all of it, instead"""
 import os
 import re
 import shutil
 import signal
 import statistics
-import subprocess
 import sys
 import time
 
@@ -200,30 +197,6 @@ def picture(rows):
     bench.plot("catchup", script)
 
 
-def where(how, name, core, content, seconds):
-    """Shares of the catching up that the processor spent in each file: the core's own is what cannot be saved."""
-    data, plain = os.path.join(bench.tmp, "perf.data"), bench.start
-
-    def start(tag, *command, **more):
-        p = plain(tag, *command, **more)
-        if tag == "c1":
-            plain("perf", "perf", "record", "-q", "-k", "mono", "-e", "cpu-clock", "-F", 5000, "-p", p.pid, "-o", data)
-        return p
-    bench.start = start
-    row = measure(how, name, core, content, seconds)
-    bench.start = plain
-    if "calls" not in row:
-        return
-    with open(os.path.join(bench.tmp, "c1.csv.press")) as f:
-        calls = [int(word[1]) for word in (line.split() for line in f) if word[0] == "call"]
-    text = subprocess.run(["perf", "script", "-i", data, "-F", "time,ip,dso"], capture_output=True, text=True).stdout
-    seen = (line.replace(" (deleted)", "").split() for line in text.splitlines())
-    files = collections.Counter(os.path.basename(word[-1].strip("()[]")) for word in seen
-                                if len(word) > 2 and calls[0] <= float(word[0].rstrip(":")) * 1e6 <= calls[row["calls"]])
-    wall = (calls[row["calls"]] - calls[0]) / 200
-    bench.say(f"  {name}, {how} for {seconds} s, of the wall's time: " + ", ".join(f"{f} {100 * n / wall:.1f} %" for f, n in files.most_common(5)))
-
-
 def one_core(name):
     rows = []
     for how, _, content, seconds in (c for c in cells() if c[1] == name):
@@ -272,11 +245,6 @@ def main():
         bench.needs(bench.KEYLOCK, bench.RELAY)
         for name, content in dict.fromkeys(c[1:3] for c in cells() if c[1] in (sys.argv[at + 1:] or cores) and bench.core_path(c[1])):
             newcomers(name, content, float(sys.argv[at]))
-        return
-    if "--where" in sys.argv:
-        bench.begin("catchup")
-        for how, name, content, seconds in (c for c in cells() if c[1] != "tone" and c[3] == 8):
-            where(how, name, bench.core_path(name), content, seconds)
         return
     if "--plot" not in sys.argv:
         bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, bench.PRESS, TONE)

@@ -1,7 +1,7 @@
 /* load.c - load on a relay: many real clients in one thread, and the cost of the relay's process.
  *
  *   load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm S]
- *        [--at-once N] [--cipher aes|chacha|clear] [--held US] [--callgrind] [--raw] [--wait] [--again]
+ *        [--at-once N] [--cipher aes|chacha|clear] [--held US] [--callgrind] [--raw] [--wait]
  *        [-- RELAY'S OPTIONS]
  *
  * It starts the relay that $KEYLOCK_RELAY_BIN names and brings N clients into rooms of `--room`, so many at
@@ -11,7 +11,6 @@
  * --raw: not a relay but the yardstick. A child process collects a sealed datagram of each client of a room
  * and sends one to each: plain sockets, as many and as large as a relay's.
  * --wait: each room lacks a player, so nobody ever plays.
- * --again: at the end the relay is killed and starts again; again_s: seconds from then until all play on.
  * --held: an UPDATE whose echo the relay held longer waited for another player, and is not counted.
  * --callgrind: the relay runs under callgrind, which counts while it is measured.
  *
@@ -40,21 +39,20 @@
 #include "tests/lib/rng.h"
 #include "tests/net/net_player.h"
 
-#define DATAGRAM     1300
-#define RAW_UP       72 /* as CTRL and UPDATE of two players who mash, RTT 50 */
-#define RAW_DOWN     90
-#define EVENTS       256
-#define NAP_NS       50000
-#define LOOK_US      5000   /* between turns of a client that does not play yet */
-#define WAITS_US     100000 /* the same with --wait, once it is in */
-#define SLOWEST_US   200000
-#define AGAIN_FRAMES 30
+#define DATAGRAM   1300
+#define RAW_UP     72 /* as CTRL and UPDATE of two players who mash, RTT 50 */
+#define RAW_DOWN   90
+#define EVENTS     256
+#define NAP_NS     50000
+#define LOOK_US    5000   /* between turns of a client that does not play yet */
+#define WAITS_US   100000 /* the same with --wait, once it is in */
+#define SLOWEST_US 200000
 
 static struct {
     unsigned clients, room, at_once, held_us;
     double rtt_ms, loss, fps, seconds, warm;
     uint8_t cipher;
-    bool raw, callgrind, wait, again;
+    bool raw, callgrind, wait;
     const char *const *relay_args;
 } opt = {.clients = 16,
          .room = 2,
@@ -454,21 +452,10 @@ static pid_t start_raw(void) {
 
 /* --- the run --- */
 
-static pid_t start_relay(uint16_t port) {
-    char number[8];
-    snprintf(number, sizeof number, "%u", port);
-    const char *const wide[] = {"--port",
-                                number,
-                                "--log",
-                                "info",
-                                "--per-address",
-                                "4000",
-                                "--rooms-per-address",
-                                "4000",
-                                "--handshakes",
-                                "1000000",
-                                "--mib-per-address",
-                                "100000"};
+static pid_t start_relay(void) {
+    const char *const wide[] = {
+        "--log",        "info",    "--per-address",     "4000",  "--rooms-per-address", "4000",
+        "--handshakes", "1000000", "--mib-per-address", "100000"};
     const char *args[24] = {0};
     unsigned n = 0;
     for (; n < sizeof wide / sizeof wide[0]; n++)
@@ -497,31 +484,11 @@ static double frames_taken(void) {
     return sum;
 }
 
-/* The relay is killed, and starts again at its port: seconds until each client has half a second of frames
- * more. Below 0: they do not get them. */
-static double go_on_again(int sockets) {
-    uint32_t *had = calloc(opened, sizeof *had);
-    uint16_t port = relay.port;
-    program_stop(&relay, SIGKILL);
-    for (unsigned i = 0; had && i < opened; i++)
-        had[i] = client[i].p.frames;
-    uint64_t from_us = kl_now_us(), until_us = from_us + 120 * UINT64_C(1000000);
-    if (!had || start_relay(port) <= 0) return -1;
-    unsigned late = opened;
-    while (late && kl_now_us() < until_us) {
-        turn_for(sockets, 0.05);
-        while (late && client[late - 1].p.frames >= had[late - 1] + AGAIN_FRAMES)
-            late--;
-    }
-    free(had);
-    return late ? -1 : (double)(kl_now_us() - from_us) / 1e6;
-}
-
 static int run(void) {
     int sockets = epoll_create1(EPOLL_CLOEXEC);
-    if ((opt.raw ? start_raw() : start_relay(0)) <= 0) return 1;
+    if ((opt.raw ? start_raw() : start_relay()) <= 0) return 1;
     note_processes();
-    double empty_kib = status_of("VmRSS"), join_s = join(sockets), again_s = 0;
+    double empty_kib = status_of("VmRSS"), join_s = join(sockets);
     if (join_s < 0) return 1;
     turn_for(sockets, opt.warm);
     note_processes();
@@ -538,38 +505,32 @@ static int run(void) {
     frames = frames_taken() - frames;
     double kib = status_of("VmRSS");
     count_instructions("off");
-    if (opt.again) again_s = go_on_again(sockets);
     printf("what,clients,room,rtt_ms,loss,join_s,updates,us_per_update,core_share,sleeps_s,p50_us,p99_us,fps,"
-           "generator_idle,kib,room_kib,desyncs,ended,again_s\n");
-    printf("%s,%u,%u,%g,%g,%.2f,%.0f,%.3f,%.4f,%.0f,%u,%u,%.2f,%.3f,%.0f,%.1f,%u,%u,%.2f\n",
+           "generator_idle,kib,room_kib,desyncs,ended\n");
+    printf("%s,%u,%u,%g,%g,%.2f,%.0f,%.3f,%.4f,%.0f,%u,%u,%.2f,%.3f,%.0f,%.1f,%u,%u\n",
            opt.raw ? "raw" : "relay", opt.clients, opt.room, opt.rtt_ms, opt.loss, join_s, updates,
            took_s * 1e6 / updates, took_s / wall_s, sleeps, percentile(0.5), percentile(0.99),
            frames / opt.clients / wall_s, idle, kib, (kib - empty_kib) * opt.room / opt.clients,
-           opt.raw ? 0 : program_lines(&relay, "event=desync"), count_in(KL_PARTICIPANT_ENDED), again_s);
+           opt.raw ? 0 : program_lines(&relay, "event=desync"), count_in(KL_PARTICIPANT_ENDED));
     fflush(stdout);
     program_stop(&relay, opt.raw ? SIGKILL : SIGTERM);
     return 0;
 }
 
 static int usage(void) {
-    fprintf(
-        stderr,
-        "usage: load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm "
-        "S]\n"
-        "            [--at-once N] [--cipher aes|chacha|clear] [--held US] [--callgrind] [--raw] [--wait] "
-        "[--again] [-- "
-        "RELAY'S OPTIONS]\n");
+    fputs("load: a bad option; its head names all\n", stderr);
     return 2;
 }
 
 int main(int argc, char **argv) {
-    enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW, WAIT, AGAIN, HELD };
-    static const struct option options[] = {
-        {"clients", 1, 0, CLIENTS},     {"room", 1, 0, ROOM},       {"rtt", 1, 0, RTT},
-        {"loss", 1, 0, LOSS},           {"fps", 1, 0, FPS},         {"seconds", 1, 0, SECONDS},
-        {"warm", 1, 0, WARM},           {"at-once", 1, 0, AT_ONCE}, {"cipher", 1, 0, CIPHER},
-        {"callgrind", 0, 0, CALLGRIND}, {"raw", 0, 0, RAW},         {"wait", 0, 0, WAIT},
-        {"again", 0, 0, AGAIN},         {"held", 1, 0, HELD},       {0}};
+    enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW, WAIT, HELD };
+    static const struct option options[] = {{"clients", 1, 0, CLIENTS}, {"room", 1, 0, ROOM},
+                                            {"rtt", 1, 0, RTT},         {"loss", 1, 0, LOSS},
+                                            {"fps", 1, 0, FPS},         {"seconds", 1, 0, SECONDS},
+                                            {"warm", 1, 0, WARM},       {"at-once", 1, 0, AT_ONCE},
+                                            {"cipher", 1, 0, CIPHER},   {"callgrind", 0, 0, CALLGRIND},
+                                            {"raw", 0, 0, RAW},         {"wait", 0, 0, WAIT},
+                                            {"held", 1, 0, HELD},       {0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (o) {
         case CLIENTS: opt.clients = (unsigned)atoi(optarg); break;
@@ -589,7 +550,6 @@ int main(int argc, char **argv) {
         case CALLGRIND: opt.callgrind = true; break;
         case RAW: opt.raw = true; break;
         case WAIT: opt.wait = true; break;
-        case AGAIN: opt.again = true; break;
         default: return usage();
         }
     struct rlimit files = {65536, 65536};

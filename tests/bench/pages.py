@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""pages.py [CORE]... - cores that go back by the pages of their memory, beside savestates (pages.c): four tables.
+"""pages.py [CORE]... - cores that go back by the pages of their memory, beside savestates (pages.c): two tables.
 
   pages.py                  every core that is here
   pages.py nestopia         only these
 
-Environment: BENCH_FBNEO=CORE:ZIP:SYSTEM adds FBNeo; DOCUMENT=1 writes the tables of cost and truth into docs/measured-ahead.md."""
+Environment: BENCH_FBNEO=CORE:ZIP:SYSTEM adds FBNeo; DOCUMENT=1 writes the tables into docs/measured-ahead.md."""
 import json
 import os
 import statistics
@@ -36,7 +36,7 @@ def measured(names):
         if names and name not in names:
             continue
         rows.append(pages(*arguments))
-        bench.say(f"{name}: counted, kept by pages, by states: {[rows[-1][part] for part in ('counted', 'paged', 'stated')]}")
+        bench.say(f"{name}: kept by pages, by states: {[rows[-1][part] for part in ('paged', 'stated')]}")
     return rows
 
 
@@ -58,13 +58,6 @@ def table(head, lines):
     return "\n".join([f"| {' | '.join(head)} |", "| --- |" + " --- |" * (len(head) - 1), *(f"| {' | '.join(line)} |" for line in lines)]) + "\n"
 
 
-def memory(rows):
-    head = ["core", "segments, KiB", "heap, KiB", "taken in play", "threads, files", "pages that change in a frame: mean, p99, ever",
-            "hot after 100 and 1,000 frames", "a fault, µs"]
-    return table(head, [[r["name"], f"{r['segments'] >> 10:,}", f"{r['heap'] >> 10:,}", f"{r['own']} + {r['others']}", f"{r['threads']}, {r['files']}",
-                         f"{statistics.mean(r['changed']):.0f}, {p99(r['changed']):.0f}, {r['ever']}", f"{r['hot_100']}, {r['hot']}", f"{r['fault_us']:.0f}"] for r in rows])
-
-
 def both(r, cell):
     return " / ".join(cell(r[way]) for way in WAYS)
 
@@ -83,17 +76,11 @@ def truth(rows):
     return table(head, [[r["name"], *(cell(r[f"{presses}_{way}"]) for presses in ("plain", "turbo") for way in WAYS)] for r in rows])
 
 
-def start(rows):
-    head = ["core", "load, ms", "state, KiB", "serialize, µs", "unserialize, µs", "a frame, µs"]
-    return table(head, [[r["name"], f"{r['load_us'] / 1e3:.0f}", f"{r['state'] / 1024:.0f}", f"{median(r['serialize']):.0f}",
-                         f"{median(r['unserialize']):.0f}", f"{median(r['states']['bare']):.0f}"] for r in rows])
-
-
 def main():
     bench.begin("pages")
     rows = measured(sys.argv[1:])
     tables = "\n".join((cost(rows), truth(rows)))
-    bench.say("\n".join((memory(rows), start(rows), tables)))
+    bench.say(tables)
     if os.environ.get("DOCUMENT", "") not in ("", "0"):
         ahead_paper.replace("bench-pages", f"\nCommit {bench.commit()}, {bench.machine()}.\n\n{tables}\n")
 

@@ -7,7 +7,6 @@ a lead later, so the game itself goes a little differently: what is compared is 
 (wrapper, network thread, engine, libraries), against the bare core's whole. And by time: processor seconds of the same
 three, by turns, the best of each."""
 import os
-import resource
 import shutil
 import statistics
 import subprocess
