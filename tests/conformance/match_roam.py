@@ -1,6 +1,5 @@
 """match_roam.py - a client whose address changes. §2 and §9 of net/PROTOCOL.md, Addresses."""
 import socket
-import time
 
 from judge import Match, equal_at, plays_past
 from link import ENET, PATH, UPDATE

@@ -1,5 +1,4 @@
 """room.py - a client in a room: §7 of net/ROOMS.md, its table "States of a client". One turn of it is one call of turn()."""
-import hashlib
 import struct
 
 import curves

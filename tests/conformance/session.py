@@ -215,8 +215,7 @@ def prove_door(rng, w, sid, theirs):
     padding = bytes(128 - 1 - len(dsi) - 1 - len(w) - 1)
     g = curves.ristretto_from_hash(hashlib.sha512(lv(dsi, w, padding, b"keylock door", sid)).digest())
     y = rng.randrange(1, curves.ORDER)
-    share = curves.ristretto_encode(curves.ristretto_times(y, g))
-    k = curves.ristretto_encode(curves.ristretto_times(y, curves.ristretto_decode(theirs)))
+    share, k = curves.ristretto_times(y, g), curves.ristretto_times(y, theirs)
     isk = hashlib.sha512(lv(dsi + b"_ISK", sid, k) + lv(theirs, b"relay") + lv(share, b"client")).digest()
     mac_key = hashlib.sha512(b"CPaceMac" + sid + isk).digest()
     mac = lambda message: hmac.new(mac_key, message, hashlib.sha512).digest()[:16]
