@@ -5,13 +5,13 @@
 # at minute ten. SYSTEM is a system folder as the core wants it; it is copied.
 #   MINUTES=60  of the match, by the core's own clock
 #   JOIN=10     the minute at which the third comes
-#   LOADS=20    joins, returns and heals by snapshot in a second match, which lasts some 8 s for each
+#   LOADS=7     matches with a join, a return and a heal by snapshot, each of 40 s
 . "$(dirname "$0")/lib.sh"
 
 core=$(realpath "${1:?expected a core}") zip=$(realpath "${2:?expected a zip}") system=$(realpath "${3:?expected a system folder}")
 MINUTES=${MINUTES:-60}
 JOIN=${JOIN:-10}
-LOADS=${LOADS:-20}
+LOADS=${LOADS:-7}
 FRAMES=$((MINUTES * 3600))
 needs "$keylock" "$relay_program" "$wrapper" "$core" "$zip" "$system"
 cp -r "$system" "$tmp/system"
@@ -162,85 +162,9 @@ note "$(json ada fps) frames a second; $(json ada state_only) unequal states not
 desyncs=$(grep -a 'event=desync' "$tmp/relay.log")
 check fbneo/hour-no-desync "$desyncs" test -z "$desyncs"
 
-# --- joins, returns and heals by snapshot --------------------------------------------------------------------------
+# --- joins, returns and heals by snapshot: late/joins.sh -----------------------------------------------------------
 
-# Every third newcomer has a byte of RAM planted; these are the only desyncs.
-planted=0 early=0
-in_room() { # NAME SEED ARGUMENT…
-    local name=$1 seed=$2
-    shift 2
-    run_in_room "$name" --core "$core" --content "$zip" --system "$tmp/system" --room loads --frames $(((90 + LOADS * 60) * 60)) \
-        --speed real --policy bounded --input "random:$seed" --hash-every 60 --wait 60 "$@"
-}
-# events EVENT [NAME]: how many of that name the relay has logged
-events() { grep -ac "event=$1 room=\"loads\"${2:+.*name=\"$2\"}" "$tmp/relay.log"; }
-more() { [ "$(events "$1" "${3:-}")" -gt "$2" ]; } # EVENT COUNT [NAME]
-# The frame of the last one, 0 for none.
-frame_at() { # EVENT NAME
-    grep -a "event=$1 room=\"loads\".*name=\"$2\"" "$tmp/relay.log" | grep -aoE ' frame=[0-9]+' | tail -n 1 | grep -oE '[0-9]+' || echo 0
-}
-there() { # EVENT NAME WAYS: it comes, by a way that is none of so many before
-    local by
-    eventually 30 more catch_up "$3" "$2" && eventually 30 more "$1" 0 "$2" || { show "$2" relay; die "fbneo: $2 does not come"; }
-    by=$(grep -a "event=catch_up room=\"loads\".*name=\"$2\"" "$tmp/relay.log" | tail -n 1)
-    check "fbneo/$2-by" "$by" eval "[[ \$by == *by=snapshot* ]]"
-}
-# heals NAME PLANTED HEALED: the byte that it plants before that frame is healed. It counts only if the newcomer has been equal
-# before: one that never was has a state that is incomplete, for the relay, and replays the game. A machine that others use
-# may come that late. Healings may cost a sixteenth of all time; the next one waits until this one's time is paid.
-heals() {
-    local ms
-    if eventually 30 is_at "$1" "$2" && [ "$(frame_at checked "$1")" -gt 0 ] && [ "$(frame_at checked "$1")" -lt "$2" ]; then
-        planted=$((planted + 1))
-        eventually 30 more healed "$3"
-        check "fbneo/$1-healed" "$(grep -a 'room="loads"' "$tmp/relay.log" | tail -n 3)" more healed "$3"
-    else
-        early=$((early + 1))
-        note "$1 came to the room too late for its planted byte: not judged"
-    fi
-    ms=$(grep -a 'event=healed room="loads"' "$tmp/relay.log" | grep -oE ' ms=[0-9]+' | tail -n 1 | grep -oE '[0-9]+')
-    plays eve $((${ms:-0} * 16 * 60 / 1000 + 120)) 120
-}
-in_room eve 501
-said relay 'joined room="loads"' 10
-last=fay
-in_room fay 502 --seat-time 60
-reaches eve 600 30 || { show eve relay; die "fbneo: eve does not come to second 10"; }
 for n in $(seq "$LOADS"); do
-    seed=$((502 + n))
-    ways=0
-    case $((n % 3)) in
-    0) # comes back
-        returns=$(events returned)
-        ways=$(events catch_up $last)
-        stop $last KILL
-        in_room $last $seed
-        eventually 30 more returned "$returns"
-        there returned $last "$ways"
-        plays eve 180 ;;
-    1) # joins
-        stop $last
-        last=gus$n
-        in_room $last $seed
-        there caught_up $last 0
-        plays eve 180 ;;
-    2) # joins, and is healed
-        stop $last
-        last=hal$n
-        at=$(($(frame_of eve) + 600))
-        before=$(events healed)
-        in_room $last $seed --corrupt "$at:${OFFSET:-0x300}"
-        there caught_up $last 0
-        heals $last $at "$before" ;;
-    esac
+    GAMES=own CORE=$core CONTENT=$zip SYSTEM=$tmp/system tests/e2e/late/joins.sh || fail "fbneo/loads-$n: exit status $?"
 done
-stop $last
-stop eve
-desyncs=$(grep -a 'event=desync room="loads"' "$tmp/relay.log")
-found=$(grep -c 'what=ram' <<<"$desyncs")
-check fbneo/loads-true "$found of $planted found" test "$found" -ge $planted -a "$found" -le $((planted + early))
-check fbneo/loads-false "$desyncs" test "$(grep -c . <<<"$desyncs")" = "$found"
-asked=$(grep -aE 'event=(pauses|asks_to_play_on) room="loads"' "$tmp/relay.log")
-check fbneo/loads-goes-on "$asked" test -z "$asked"
-note "$LOADS joins, returns and heals: $planted planted desyncs, $found found; $(json eve state_only) unequal states noted"
 finish

@@ -250,19 +250,7 @@ ends_well() {
     status=$?
     [ $status = 0 ] || show "$2" relay
     check "$1/$2-ends" "exit status $status" test $status = 0
-}
-
-# ann_and_bob ROOM CHECK: ROOM-ann and ROOM-bob end well, and by the check of that name with equal hashes.
-ann_and_bob() {
-    local a b differ=0
-    ended "$1-ann" 90
-    a=$?
-    ended "$1-bob" 20
-    b=$?
-    check "$1/both-end" "exit status $a and $b" test "$a $b" = "0 0"
-    [ "$a $b" = "0 0" ] || show "$1-ann" "$1-bob"
-    "$keylock" diff "$tmp/$1-ann.hash" "$tmp/$1-bob.hash" >"$tmp/diff" 2>&1 || differ=$?
-    check "$1/$2" "$(head -n 1 "$tmp/diff")" test $differ = 0
+    return $status
 }
 
 # equal WHAT NAME NAME: their hash files agree wherever both have run.
@@ -271,6 +259,34 @@ equal() {
     local status=$?
     check "$1/hashes-$2-$3" "$(head -n 1 "$tmp/diff.log")" test $status = 0
     note "$(tail -n 1 "$tmp/diff.log")"
+    return $status
+}
+
+# both_equal WHAT NAME NAME [SECONDS]: both end well, with equal hashes; its status says whether.
+both_equal() {
+    local status=0
+    ends_well "$1" "$2" "${4:-60}" || status=1
+    ends_well "$1" "$3" "${4:-60}" || status=1
+    equal "$1" "$2" "$3" || status=1
+    return $status
+}
+
+# all_equal WHAT NAME…: all end well, each within LAST_S seconds (60), with the same hashes to the last frame, which change.
+all_equal() {
+    local what=$1 first=$2 name status
+    shift
+    for name in "$@"; do
+        ended "$name" "${LAST_S:-60}"; status=$?
+        [ $status = 0 ] || { fail "$what: $name: exit status $status"; show "$name" relay; return 1; }
+    done
+    for name in "$@"; do
+        "$keylock" diff "$tmp/$first.hash" "$tmp/$name.hash" >"$tmp/diff" 2>&1 ||
+            { fail "$what: $first and $name: $(tail -n 1 "$tmp/diff")"; return 1; }
+        [ "$(json "$first" ram) $(json "$first" state)" = "$(json "$name" ram) $(json "$name" state)" ] ||
+            { fail "$what: $first and $name end in different states"; return 1; }
+    done
+    hashes_move "$tmp/$first.hash" || { fail "$what: the hashes do not change"; return 1; }
+    ok "$what: $# machines, $(wc -l <"$tmp/$first.hash") equal hashes"
 }
 
 # begins_with NAME NAME: the first's hashes begin with the same frame as the second's, which was there from the beginning. (The

@@ -164,15 +164,35 @@ states() {
 if scene states-160x144; then states 160x144 6000; fi
 if scene states-640x480; then states 640x480 500; fi
 
-if scene panel; then # a link of 50 ms and some jitter
-    through link --delay 25 --jitter 5 --loss 1
-    export KEYLOCK_PANEL=on
-    ann nestopia "$shooter" 2
-    other bob nestopia "$shooter"
+declare -A game_of=([nestopia]=$shooter [gambatte]=$pads) scale_of=([nestopia]=2 [gambatte]=3)
+# two NAME LINK CORE SECONDS STILL [SETTING…]: a scene of ann and bob, who play for so long; then bob stands still for so long (0: he
+# does not), and the picture is taken. LINK: none, near (RTT 20), far (RTT 50, with some jitter).
+two() {
+    local name=$1 link_is=$2 core=$3 seconds=$4 still=$5
+    shift 5
+    scene "$name" || return
+    case $link_is in
+    near) through link --delay 10 --jitter 1 ;;
+    far) through link --delay 25 --jitter 5 --loss 1 ;;
+    esac
+    [ $# = 0 ] || export "$@"
+    ann "$core" "${game_of[$core]}" "${scale_of[$core]}"
+    other bob "$core" "${game_of[$core]}"
     begun
-    play 14
-    shot panel
-fi
+    play "$seconds"
+    [ "$still" = 0 ] || kill -STOP "${pid[bob]}"
+    sleep "$still"
+    shot "$name"
+}
+two panel far nestopia 14 0 KEYLOCK_PANEL=on
+two panel-gb far gambatte 12 0 KEYLOCK_PANEL=on
+two panel-optimistic far nestopia 14 0 KEYLOCK_PANEL=on KEYLOCK_POLICY=optimistic # the lead is that of the newest press
+two line near nestopia 8 0 KEYLOCK_LINE=on
+two line-gb near gambatte 8 0 KEYLOCK_LINE=on
+two stalled none nestopia 4 4 KEYLOCK_POLICY=strict # such a room waits for ever
+two stalled-drawn none gambatte 3 4 KEYLOCK_POLICY=strict KEYLOCK_DRAW=on KEYLOCK_PANEL=off
+two stalled-panel none nestopia 8 3 KEYLOCK_POLICY=strict KEYLOCK_PANEL=on
+two away none nestopia 4 1.5 KEYLOCK_POLICY=bounded # such a room goes on
 
 # listed ARGUMENT…: RetroArch as its users have it, nestopia and gambatte installed; sets $window.
 listed() {
@@ -226,26 +246,6 @@ if scene practice; then
     shot practice
 fi
 
-if scene line; then # the one line that one may leave on
-    through link --delay 10 --jitter 1
-    export KEYLOCK_LINE=on
-    ann nestopia "$shooter" 2
-    other bob nestopia "$shooter"
-    begun
-    play 8
-    shot line
-fi
-
-if scene line-gb; then
-    through link --delay 10 --jitter 1
-    export KEYLOCK_LINE=on
-    ann gambatte "$pads" 3
-    other bob gambatte "$pads"
-    begun
-    play 8
-    shot line-gb
-fi
-
 if scene begin; then # the players and their numbers, for three seconds, once RetroArch's own lines are gone
     ann nestopia "$shooter" 2
     other bob nestopia "$shooter"
@@ -278,26 +278,6 @@ if scene panel-voice; then # both speak: ann at a sound server of the scenario's
     unset KEYLOCK_VOICE
 fi
 
-if scene panel-optimistic; then # frames close by the clock: the lead is that of the newest press
-    through link --delay 25 --jitter 5 --loss 1
-    export KEYLOCK_PANEL=on KEYLOCK_POLICY=optimistic
-    ann nestopia "$shooter" 2
-    other bob nestopia "$shooter"
-    begun
-    play 14
-    shot panel-optimistic
-fi
-
-if scene panel-gb; then
-    through link --delay 25 --jitter 5 --loss 1
-    export KEYLOCK_PANEL=on
-    ann gambatte "$pads" 3
-    other bob gambatte "$pads"
-    begun
-    play 12
-    shot panel-gb
-fi
-
 if scene waiting; then
     ann nestopia "$shooter" 2
     sleep 6
@@ -321,39 +301,6 @@ if scene waiting-drawn; then
     shot waiting-drawn
 fi
 
-if scene stalled; then # a strict room waits for ever
-    export KEYLOCK_POLICY=strict
-    ann nestopia "$shooter" 2
-    other bob nestopia "$shooter"
-    begun
-    play 4
-    kill -STOP "${pid[bob]}"
-    sleep 4
-    shot stalled
-fi
-
-if scene stalled-drawn; then
-    export KEYLOCK_POLICY=strict KEYLOCK_DRAW=on KEYLOCK_PANEL=off
-    ann gambatte "$pads" 3
-    other bob gambatte "$pads"
-    begun
-    play 3
-    kill -STOP "${pid[bob]}"
-    sleep 4
-    shot stalled-drawn
-fi
-
-if scene stalled-panel; then
-    export KEYLOCK_POLICY=strict KEYLOCK_PANEL=on
-    ann nestopia "$shooter" 2
-    other bob nestopia "$shooter"
-    begun
-    play 8
-    kill -STOP "${pid[bob]}"
-    sleep 3
-    shot stalled-panel
-fi
-
 if scene chat; then # in the letters of the package unifont
     ann nestopia "$shooter" 2
     other bob nestopia "$shooter"
@@ -365,17 +312,6 @@ if scene chat; then # in the letters of the package unifont
     said ann 'bob .2.: .*対戦' 5
     plays ann 10
     shot chat
-fi
-
-if scene away; then # a bounded room goes on
-    export KEYLOCK_POLICY=bounded
-    ann nestopia "$shooter" 2
-    other bob nestopia "$shooter"
-    begun
-    play 4
-    kill -STOP "${pid[bob]}"
-    sleep 1.5
-    shot away
 fi
 
 if scene away-panel; then
@@ -490,26 +426,20 @@ if scene windows; then # RetroArch for Windows, framed as Wine frames windows on
     knows=() desktop=()
 fi
 
-if scene desync; then # bob's core reads chance that the world cannot replace
+# parted NAME SECONDS [SETTING]: bob's core reads chance that the world cannot replace; the picture so long after that was found.
+parted() {
+    scene "$1" || return
+    [ $# = 2 ] || export "$3"
     PROBE_CORE=size:256x224 ann "$test_core" "$shooter" 2 --players 3
     PROBE_CORE=size:256x224,entropy:300 other bob "$test_core" "$shooter" --players 3
     PROBE_CORE=size:256x224 other carl "$test_core" "$shooter" --players 3
     begun
-    said ann 'out of sync' 20 || { show ann; fail "screens/desync: it was not found"; }
-    sleep 1
-    shot desync
-fi
-
-if scene desync-panel; then
-    export KEYLOCK_PANEL=on
-    PROBE_CORE=size:256x224 ann "$test_core" "$shooter" 2 --players 3
-    PROBE_CORE=size:256x224,entropy:300 other bob "$test_core" "$shooter" --players 3
-    PROBE_CORE=size:256x224 other carl "$test_core" "$shooter" --players 3
-    begun
-    said ann 'out of sync' 20 || { show ann; fail "screens/desync-panel: it was not found"; }
-    sleep 2
-    shot desync-panel
-fi
+    said ann 'out of sync' 20 || { show ann; fail "screens/$1: it was not found"; }
+    sleep "$2"
+    shot "$1"
+}
+parted desync 1
+parted desync-panel 2 KEYLOCK_PANEL=on
 
 if scene differ; then # the machines part again and again, and the players are asked
     PROBE_CORE=size:256x224,entropy:300 ann "$test_core" "$shooter" 2

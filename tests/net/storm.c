@@ -1,15 +1,15 @@
 /* storm.c - everything that strangers and hostile clients can do to a relay at once, while two others play
  * there:
  *
- *   storm PORT SECONDS ROOM
+ *   storm PORT SECONDS ROOM [CLIENT'S PORT]…
  *
  * Joins ROOM as a spectator (what the room plays it learns from the refusal it gets first), says "joined",
  * and "playing" once the game runs. From three seconds later on, for SECONDS: 3,000 spoofed handshakes a
- * second from everywhere, half of them with a guessed cookie; garbage; what the players and the relay say,
- * again, turned, cut, oversized, in fragments that never end, from other addresses and ports, from port 0,
- * and again long after, when its sender has moved; ENet's disconnects; and from two accepted clients, the
- * spectator and one in a room of his own, commands, chat, hashes and nonsense without end. Says what it did.
- * Needs the right to open raw sockets; exits with 77 without. */
+ * second from everywhere, half of them with a guessed cookie; garbage, at those clients too; what the players
+ * and the relay say, again, turned, cut, oversized, in fragments that never end, from other addresses and
+ * ports, from port 0, and again long after, when its sender has moved; ENet's disconnects; and from two
+ * accepted clients, the spectator and one in a room of his own, commands, chat, hashes and nonsense without
+ * end. Says what it did. Needs the right to open raw sockets; exits with 77 without. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@
 #define SETTLE_US   3000000
 #define JOIN_S      60
 
-static uint16_t port;
+static uint16_t port, client_port[8];
+static unsigned client_ports;
 static struct spoof spoof;
 static struct spoof_packet packet, old[OLD];
 static unsigned remembered, inits, junk, nasty, sessions;
@@ -42,11 +43,11 @@ static uint32_t any(uint32_t below) {
 
 /* --- strangers --- */
 
-static void from_anywhere(void) {
+static void from_anywhere(uint16_t to_port) {
     packet.from = 0x7f000000U | (1 + any(0xfffffd));
     packet.from_port = (uint16_t)any(65536);
     packet.to = LOOPBACK;
-    packet.to_port = port;
+    packet.to_port = to_port;
 }
 
 static void spoofed_init(void) {
@@ -57,7 +58,7 @@ static void spoofed_init(void) {
     for (unsigned k = 0; k < 16 && inits % 2; k++)
         packet.bytes[40 + k] = (uint8_t)any(256);
     packet.len = KL_INIT_BYTES;
-    from_anywhere();
+    from_anywhere(port);
     spoof_send(&spoof, &packet);
     inits++;
 }
@@ -68,7 +69,7 @@ static void garbage(void) {
         packet.bytes[i] = (uint8_t)any(256);
     if (any(3)) packet.bytes[0] = KL_SEAL_MAGIC;
     if (any(3)) packet.bytes[1] = (uint8_t)any(0x18);
-    from_anywhere();
+    from_anywhere(client_ports && any(3) == 0 ? client_port[any(client_ports)] : port);
     spoof_send(&spoof, &packet);
     junk++;
 }
@@ -249,8 +250,10 @@ static void say(const char *what) {
 
 int main(int argc, char **argv) {
     static struct intruder eve;
-    if (argc != 4) return 2;
+    if (argc < 4) return 2;
     port = (uint16_t)atoi(argv[1]);
+    for (int i = 4; i < argc && client_ports < sizeof client_port / sizeof *client_port; i++)
+        client_port[client_ports++] = (uint16_t)atoi(argv[i]);
     if (!spoof_open(&spoof)) return 77;
     if (!join(&eve, argv[3])) return 1;
     say("joined");

@@ -1,7 +1,7 @@
 /* test_flood.c - too much of one session costs nobody's game: it gets in what the limits say, and no place is
  * held for ever. net/PROTOCOL.md §8 to §10. Floods of strangers, and somebody on the wire: test_gate,
- * `relay/hostile`, `relay/storm`.
- * instead: test_gate in virtual time; test_hub, test_strangers; `relay/hostile`
+ * `relay/storm`.
+ * instead: test_gate in virtual time; test_hub, test_strangers; `relay/storm`
  * runs: alone, all, 20 s */
 #include <arpa/inet.h>
 #include <poll.h>

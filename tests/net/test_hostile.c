@@ -1,6 +1,6 @@
 /* test_hostile.c - hostile clients make a relay hold what it may: it grows by a bounded amount for each, and
- * ends their links in time. Bad datagrams beside a match: `relay/hostile`, `relay/storm`.
- * instead: test_udp_filter, test_lobby_limits; `relay/hostile`
+ * ends their links in time. Bad datagrams beside a match: `relay/storm`.
+ * instead: test_udp_filter, test_lobby_limits; `relay/storm`
  * runs: waiting, all, 55 s */
 #include <arpa/inet.h>
 #include <poll.h>

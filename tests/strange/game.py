@@ -20,9 +20,7 @@ SPELL = 128        # frames in whose first half keys go down and up (KLT_INPUT_S
 FPS = 450          # frames a second, at most: so fast that it costs no time, so slow that a newcomer can catch up
 FPS_MIXED = 120    # with a machine by qemu-user
 LATEST = 520       # the last frame at which something begins
-BY_STATE_FROM = 10  # seconds of play after which a relay with --catch-up 2 gives a snapshot
 LIMIT_S = 25
-RATES = (60, 50, 59.94, 75)  # as the core has them
 
 # Some places are not for all kinds: nothing can be given that goes by what is missing in a state.
 NO_STATE = {"state-none", "state-part", "state-session"}  # nobody else's state is loaded

@@ -9,7 +9,7 @@ import game as play
 def judge(g):
     """[fault]: nothing for a match that held."""
     faults = []
-    for check in (alarms, ends, machines, frontends, folders, ways):
+    for check in (alarms, ends, machines, frontends, folders, ways, reasons):
         faults += check(g)
         if faults and check is alarms:
             return faults
@@ -133,3 +133,13 @@ def ways(g):
         if "event=catch_up " in line and "by=snapshot" not in line and not stands and not over:
             found += [f"machine {m.number} came by {cut(line)}" for name, m in newcomers.items() if name in line]
     return found
+
+
+def reasons(g):
+    """If no state gives a declaration, as only the core can make it, the newcomer is told its name."""
+    kinds = set(g.kinds)
+    if not kinds & play.ONLY_BY_CORE or kinds & play.BY_HISTORY or is_healed(g):
+        return []
+    refused = [line for line in g.relay.lines(g.room, "loaded") if "how=not" in line]
+    return [f"machine {m.number} is not told which declaration no state gives" for m in g.machines if m.number > g.players
+            and any(f'name="{m.name}"' in line for line in refused) and "message: no state gives SET_" not in m.read("log")]

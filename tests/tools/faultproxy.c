@@ -1,25 +1,23 @@
 /* faultproxy.c - a UDP link that behaves badly, for tests: clients talk to it as if it were the relay.
  *
  *   faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] [--loss PCT] [--dup PCT]
- *              [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] [--garbage PCT]
- *              [--rate KBIT] [--ahead MS] [--straight MS] [--others MS] [--own N] [--seed N] [--for S]
+ *              [--reorder PCT] [--truncate PCT] [--replay PCT] [--garbage PCT] [--rate KBIT]
+ *              [--straight MS] [--others MS] [--own N] [--seed N]
  *
  * Per datagram and in each direction: the delay (one way, so an RTT has it twice), plus the absolute value of
- * a normal variate times the jitter (half-normal: mean 0.8, 99.9 % below 3.3 times the jitter). With --order
- * keep (default) jitter never changes the order, a datagram waits for the one before; any lets it. --reorder:
- * this share comes 20 ms later than it should, behind others, in either mode. A copy (--dup) draws its own
- * jitter. --rate: each client's link carries so many kbit/s each way, IP and UDP headers counted; what would
- * have to wait for it longer than 300 ms is dropped, as by a router. Hostility: --truncate cuts a datagram
- * short, --replay sends one of the last 64 of its direction again behind it, --garbage a random one. The
- * random stream is the seed's alone; it prints the seed. Port 0 takes a free one; the first line on standard
- * output names it. SIGUSR1 switches an outage on, and off again; SIGUSR2 gives every client a new port
- * towards the relay, as a NAT does that has forgotten (the old one is deaf). With --ahead, SIGHUP switches a
- * copier on, and off again: the relay gets each client's datagrams from another port, too, and so long before
- * the true ones; the copier hears nothing. With --straight the proxy is the clients' router too: a datagram
- * of one to another's port towards the relay gets there so much later, from its own such port; else none
- * does; jitter, copies and garbage are its as well. --others: the delay of all clients but the first. --own:
- * each client comes to the relay from an address of its own, 127.N.CLIENT.1. Ends with 0 on SIGTERM, SIGINT
- * or after --for; counters go to standard error. */
+ * a normal variate times the jitter (half-normal: mean 0.8, 99.9 % below 3.3 times the jitter). Jitter never
+ * changes the order: a datagram waits for the one before. --reorder: this share comes 20 ms later than it
+ * should, behind others. A copy (--dup) draws its own jitter. --rate: each client's link carries so many
+ * kbit/s each way, IP and UDP headers counted; what would have to wait for it longer than 300 ms is dropped,
+ * as by a router. Hostility: --truncate cuts a datagram short, --replay sends one of the last 64 of its
+ * direction again behind it, --garbage a random one. The random stream is the seed's alone; it prints the
+ * seed. Port 0 takes a free one; the first line on standard output names it. SIGUSR1 switches an outage on,
+ * and off again; SIGUSR2 gives every client a new port towards the relay, as a NAT does that has forgotten
+ * (the old one is deaf). With --straight the proxy is the clients' router too: a datagram of one to another's
+ * port towards the relay gets there so much later, from its own such port; else none does; jitter, copies and
+ * garbage are its as well. --others: the delay of all clients but the first. --own: each client comes to the
+ * relay from an address of its own, 127.N.CLIENT.1. Ends with 0 on SIGTERM or SIGINT; counters go to standard
+ * error. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -57,14 +55,11 @@ struct options {
     struct sockaddr_in to;
     double delay_us, jitter_us, loss, dup, reorder, truncate, replay, garbage; /* shares of 1 */
     double rate_kbit;                                                          /* 0: as much as comes */
-    uint64_t ahead_us;
     bool straight;
     uint64_t straight_us;
     uint32_t own;     /* 0: all clients have the proxy's own address */
     double others_us; /* below 0: as the first */
-    bool keep;
     uint64_t seed;
-    double for_s;
 };
 
 struct seen {
@@ -75,7 +70,6 @@ struct seen {
 struct flow { /* one client */
     struct sockaddr_in client;
     int fd;                          /* connected to the relay */
-    int copier;                      /* the same, from another port; with --ahead */
     uint64_t last_us[2], free_us[2]; /* free_us: the link has carried all that it was given */
     unsigned seen_count[2];
     struct seen seen[2][REMEMBERED];
@@ -84,7 +78,6 @@ struct flow { /* one client */
 struct packet {
     uint64_t due_us, order;
     unsigned flow, direction;
-    bool ahead; /* goes by the copier */
     bool straight;
     unsigned from; /* with straight: the flow of its sender */
     size_t len;
@@ -95,7 +88,6 @@ struct proxy {
     struct options o;
     int fd, signals;
     bool outage; /* everything is lost, until the next SIGUSR1 */
-    bool copies; /* the copier is on, until the next SIGHUP */
     unsigned flows;
     struct flow flow[FLOWS_MAX];
     struct packet *heap[QUEUE_MAX]; /* soonest first */
@@ -162,17 +154,6 @@ static uint64_t carried_us(struct proxy *p, unsigned flow, unsigned direction, s
     return *free_us += (uint64_t)((double)(len + HEADER_BYTES) * 8000 / p->o.rate_kbit);
 }
 
-/* The copy comes when the original would have, and the original later. */
-static void copy_ahead(struct proxy *p, struct packet *original) {
-    struct packet *k = p->queued < QUEUE_MAX - 1 ? malloc(sizeof *k) : NULL;
-    if (!k) return;
-    *k = *original;
-    k->ahead = true;
-    original->due_us += p->o.ahead_us;
-    p->copied++;
-    push(p, k);
-}
-
 static void schedule(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes, size_t len) {
     uint64_t sent_us = carried_us(p, flow, direction, len, now_us());
     struct packet *k = sent_us && p->queued < QUEUE_MAX ? malloc(sizeof *k) : NULL;
@@ -191,12 +172,11 @@ static void schedule(struct proxy *p, unsigned flow, unsigned direction, const u
     if (uniform(p) < p->o.reorder) {
         k->due_us += REORDER_BY_US;
         p->late++;
-    } else if (p->o.keep) {
+    } else {
         if (k->due_us < *last_us) k->due_us = *last_us;
         *last_us = k->due_us;
     }
-    k->ahead = k->straight = false;
-    if (p->copies && direction == UP) copy_ahead(p, k);
+    k->straight = false;
     push(p, k);
 }
 
@@ -208,7 +188,6 @@ static void schedule_straight(struct proxy *p, unsigned from, unsigned to, const
     k->from = from;
     k->direction = DOWN;
     k->straight = true;
-    k->ahead = false;
     k->len = len;
     k->order = p->order++;
     k->due_us = now_us() + p->o.straight_us + (uint64_t)(half_normal(p) * p->o.jitter_us);
@@ -288,17 +267,15 @@ static void deliver_due(struct proxy *p) {
     while (p->queued > 0 && p->heap[0]->due_us <= now_us()) {
         struct packet *k = pop(p);
         struct flow *f = &p->flow[k->flow];
-        if (k->ahead)
-            (void)!send(f->copier, k->bytes, k->len, MSG_DONTWAIT);
-        else if (k->direction == UP)
+        if (k->direction == UP)
             (void)!sendto(f->fd, k->bytes, k->len, MSG_DONTWAIT,
                           p->o.straight ? (const struct sockaddr *)&p->o.to : NULL,
                           p->o.straight ? sizeof p->o.to : 0);
         else
             (void)!sendto(k->straight ? p->flow[k->from].fd : p->fd, k->bytes, k->len, MSG_DONTWAIT,
                           (struct sockaddr *)&f->client, sizeof f->client);
-        p->passed += !k->ahead;
-        p->bytes[k->direction] += k->ahead ? 0 : k->len;
+        p->passed++;
+        p->bytes[k->direction] += k->len;
         free(k);
     }
 }
@@ -344,7 +321,6 @@ static unsigned flow_of(struct proxy *p, const struct sockaddr_in *client) {
     struct flow *f = &p->flow[p->flows];
     f->client = *client;
     f->fd = open_towards(p, p->flows);
-    f->copier = p->o.ahead_us ? open_towards(p, p->flows) : 0;
     return p->flows++;
 }
 
@@ -379,7 +355,7 @@ static void receive_down(struct proxy *p, unsigned flow) {
     }
 }
 
-static void wait_and_receive(struct proxy *p, uint64_t end_us) {
+static void wait_and_receive(struct proxy *p) {
     struct pollfd fds[FLOWS_MAX + 1];
     unsigned flows = p->flows;
     fds[0] = (struct pollfd){.fd = p->fd, .events = POLLIN};
@@ -387,7 +363,6 @@ static void wait_and_receive(struct proxy *p, uint64_t end_us) {
         fds[i + 1] = (struct pollfd){.fd = p->flow[i].fd, .events = POLLIN};
     uint64_t t = now_us(), until_us = t + 100000;
     if (p->queued > 0 && p->heap[0]->due_us < until_us) until_us = p->heap[0]->due_us;
-    if (end_us < until_us) until_us = end_us;
     struct timespec left = {.tv_nsec = (long)(until_us > t ? until_us - t : 0) * 1000};
     if (ppoll(fds, flows + 1, &left, NULL) <= 0) return;
     if (fds[0].revents) receive_up(p);
@@ -398,12 +373,7 @@ static void wait_and_receive(struct proxy *p, uint64_t end_us) {
 /* --- the command line --- */
 
 static void usage(const char *why) {
-    fprintf(stderr,
-            "faultproxy: %s\nusage: faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] "
-            "[--loss PCT] [--dup PCT] [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] "
-            "[--garbage PCT] [--rate KBIT] [--ahead MS] [--straight MS] [--others MS] [--own N] [--seed N] "
-            "[--for S]\n",
-            why);
+    fprintf(stderr, "faultproxy: %s (see the head of faultproxy.c)\n", why);
     exit(2);
 }
 
@@ -437,12 +407,7 @@ static void set_option(struct options *o, int option) {
     case 'T': o->truncate = number(optarg, 100) / 100; break;
     case 'R': o->replay = number(optarg, 100) / 100; break;
     case 'G': o->garbage = number(optarg, 100) / 100; break;
-    case 'o':
-        if (strcmp(optarg, "keep") && strcmp(optarg, "any")) usage("--order takes keep or any");
-        o->keep = strcmp(optarg, "keep") == 0;
-        break;
     case 'b': o->rate_kbit = number(optarg, 1e7); break;
-    case 'a': o->ahead_us = (uint64_t)(number(optarg, 1000) * 1000); break;
     case 'S':
         o->straight = true;
         o->straight_us = (uint64_t)(number(optarg, 1000) * 1000);
@@ -450,22 +415,20 @@ static void set_option(struct options *o, int option) {
     case 'O': o->others_us = number(optarg, 10000) * 1000; break;
     case 's': o->seed = (uint64_t)number(optarg, 9e15); break;
     case 'w': o->own = (uint32_t)number(optarg, 255); break;
-    case 'f': o->for_s = number(optarg, 1e6); break;
     default: usage("bad option");
     }
 }
 
 static void parse(struct options *o, int argc, char **argv) {
     static const struct option names[] = {
-        {"listen", 1, NULL, 'L'},   {"to", 1, NULL, 't'},      {"delay", 1, NULL, 'd'},
-        {"jitter", 1, NULL, 'j'},   {"loss", 1, NULL, 'l'},    {"dup", 1, NULL, 'u'},
-        {"reorder", 1, NULL, 'r'},  {"order", 1, NULL, 'o'},   {"truncate", 1, NULL, 'T'},
-        {"replay", 1, NULL, 'R'},   {"garbage", 1, NULL, 'G'}, {"seed", 1, NULL, 's'},
-        {"for", 1, NULL, 'f'},      {"rate", 1, NULL, 'b'},    {"ahead", 1, NULL, 'a'},
-        {"straight", 1, NULL, 'S'}, {"others", 1, NULL, 'O'},  {"own", 1, NULL, 'w'},
+        {"listen", 1, NULL, 'L'},   {"to", 1, NULL, 't'},       {"delay", 1, NULL, 'd'},
+        {"jitter", 1, NULL, 'j'},   {"loss", 1, NULL, 'l'},     {"dup", 1, NULL, 'u'},
+        {"reorder", 1, NULL, 'r'},  {"truncate", 1, NULL, 'T'}, {"replay", 1, NULL, 'R'},
+        {"garbage", 1, NULL, 'G'},  {"seed", 1, NULL, 's'},     {"rate", 1, NULL, 'b'},
+        {"straight", 1, NULL, 'S'}, {"others", 1, NULL, 'O'},   {"own", 1, NULL, 'w'},
         {NULL, 0, NULL, 0}};
     int option;
-    *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6, .others_us = -1};
+    *o = (struct options){.seed = 1, .others_us = -1};
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
         set_option(o, option);
     if (optind != argc) usage("too many arguments");
@@ -479,7 +442,6 @@ static void open_proxy(struct proxy *p) {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
-    sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);
     p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     p->fd = open_socket();
@@ -500,11 +462,6 @@ static bool told_to_end(struct proxy *p) {
             rebind(p);
             continue;
         }
-        if (info.ssi_signo == SIGHUP) {
-            p->copies = !p->copies && p->o.ahead_us;
-            fprintf(stderr, "faultproxy: copier %s\n", p->copies ? "on" : "off");
-            continue;
-        }
         if (info.ssi_signo != SIGUSR1) return true;
         p->outage = !p->outage;
         fprintf(stderr, "faultproxy: outage %s\n", p->outage ? "on" : "off");
@@ -517,9 +474,8 @@ int main(int argc, char **argv) {
     parse(&p.o, argc, argv);
     p.random.state = p.o.seed;
     open_proxy(&p);
-    uint64_t end_us = now_us() + (uint64_t)(p.o.for_s * 1e6);
-    while (now_us() < end_us && !told_to_end(&p)) {
-        wait_and_receive(&p, end_us);
+    while (!told_to_end(&p)) {
+        wait_and_receive(&p);
         deliver_due(&p);
     }
     fprintf(stderr,

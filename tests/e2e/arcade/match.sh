@@ -63,9 +63,7 @@ for game in duel duelj brawl; do
             --frames $FRAMES --input "random:$([ $who = ada ] && echo 101 || echo 202)" --hash-every $EVERY --wait 30
         [ $who = ben ] || next_second # the clocks of the two machines differ
     done
-    ends_well arcade "$game-ada" 40
-    ends_well arcade "$game-ben" 40
-    equal arcade "$game-ada" "$game-ben"
+    both_equal arcade "$game-ada" "$game-ben"
     check "arcade/$game-plays-in-a-room" "the hashes stand still" hashes_move "$tmp/$game-ada.hash"
     check "arcade/$game-frames" "$(json "$game-ada" frames)" test "$(json "$game-ada" frames)" = $FRAMES
     check "arcade/$game-no-desync" "$(json "$game-ada" desync_frame)" test "$(json "$game-ada" desync_frame)" = None

@@ -40,9 +40,7 @@ room() {
 }
 # together CASE: the two of that room play from the first frame to the last, with equal hashes.
 together() {
-    ends_well members "$1-ada" 30
-    ends_well members "$1-ben" 30
-    equal members "$1-ada" "$1-ben"
+    both_equal members "$1-ada" "$1-ben"
     check "members/$1-frames" "$(json "$1-ben" frames)" test "$(json "$1-ben" frames)" = $FRAMES
 }
 # refused CASE TEXT: ben is refused, in these words. (arcade/refusal: the host hears them.)

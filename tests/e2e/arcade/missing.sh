@@ -58,6 +58,5 @@ for who in bea cyn; do
     run_in_room $who --core "$core" --content "$tmp/games/whole/brawl.zip" --room brawl --frames 300 --input random:1 --wait 30
     said relay "event=joined .*name=\"$who\"" 10 || { show $who relay; die "missing: $who does not join"; }
 done
-for who in bea cyn; do ends_well missing $who 30; done
-equal missing bea cyn
+both_equal missing bea cyn
 finish

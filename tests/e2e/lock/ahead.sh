@@ -24,7 +24,7 @@ pair() { # ROOM CORE CONTENT ANN_INPUT BOB_INPUT [ANN_ARGUMENT…]
         lasts 1.5 "the outage"
         kill -USR1 "${pid[link]}"
     done
-    ann_and_bob "$1" hashes-equal-with-and-without
+    both_equal "$1" "$1-ann" "$1-bob" 90
     check "$1/never-out-of-sync" "healed $(json "$1-ann" healed) times" test "$(json "$1-ann" healed)" = 0
     note "$1: ahead $(json "$1-ann" ahead_avg), felt $(json "$1-ann" felt_frames_avg) and $(json "$1-bob" felt_frames_avg) frames," \
         "wrong $(json "$1-ann" guessed_wrong), replayed $(json "$1-ann" replayed_frames_s)/s," \

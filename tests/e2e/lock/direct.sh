@@ -42,7 +42,7 @@ came() { json "$1-ann" direct_datagrams; }
 judge() { # ROOM…
     local room
     for room; do
-        ann_and_bob "$room" hashes-equal
+        both_equal "$room" "$room-ann" "$room-bob" 90
         check "$room/never-out-of-sync" "healed $(json "$room-ann" healed) times" test "$(json "$room-ann" healed)" = 0
         note "$room: wrong $(wrong "$room"), felt $(json "$room-ann" felt_frames_avg)," \
             "straight datagrams to ann $(came "$room"), to bob $(json "$room-bob" direct_datagrams)"

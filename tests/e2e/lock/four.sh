@@ -15,7 +15,7 @@ DEVICES=() # of the first client, the host
 
 # room NAME CORE CONTENT SEATS…: a client for each number of seats; one after the other, as they have joined, and the second across a second's end.
 room() {
-    local name=$1 core=$2 rom=$3 client=0 players=0 seats status first=$1-1 i input devices=("${DEVICES[@]}")
+    local name=$1 core=$2 rom=$3 client=0 players=0 seats input devices=("${DEVICES[@]}")
     shift 3
     core_path "$core" >/dev/null || { skip "four/$name: $core is not installed"; return; }
     for seats in "$@"; do players=$((players + seats)); done
@@ -29,21 +29,7 @@ room() {
         said relay "joined room=\"$name\" client=$((client - 1)) " 10
         [ $client != 1 ] || next_second
     done
-    for i in $(seq $client); do
-        ended "$name-$i" $WAIT; status=$?
-        [ $status = 0 ] || { fail "four/$name: client $i: exit status $status"; show "$name-$i"; return; }
-    done
-    for i in $(seq 2 $client); do
-        "$keylock" diff "$tmp/$first.hash" "$tmp/$name-$i.hash" >"$tmp/diff" 2>&1 ||
-            { fail "four/$name: clients 1 and $i: $(head -n 1 "$tmp/diff")"; return; }
-        [ "$(json "$first" ram) $(json "$first" state)" = "$(json "$name-$i" ram) $(json "$name-$i" state)" ] ||
-            { fail "four/$name: clients 1 and $i end in different states"; return; }
-    done
-    if hashes_move "$tmp/$first.hash"; then
-        ok "four/$name: $FRAMES frames, $(wc -l <"$tmp/$first.hash") equal hashes, $(json "$first" wall_s) s"
-    else
-        fail "four/$name: the hashes do not change over time"
-    fi
+    LAST_S=$WAIT all_equal "four/$name" $(seq -f "$name-%g" $client)
 }
 
 room four-clients nestopia "$content/shooter.nes" 1 1 1 1

@@ -32,18 +32,6 @@ refused() {
     fi
 }
 
-pair() { # WHAT NAME NAME: end well and equal
-    local what=$1 a b
-    ended "$2" 60; a=$?
-    ended "$3" 20; b=$?
-    "$keylock" diff "$tmp/$2.hash" "$tmp/$3.hash" >"$tmp/diff.log" 2>&1 && [ $a = 0 ] && [ $b = 0 ] && {
-        ok "doors/$what: $(tail -n 1 "$tmp/diff.log")"
-        return
-    }
-    fail "doors/$what: exit status $a and $b, $(tail -n 1 "$tmp/diff.log")"
-    show "$2" "$3"
-}
-
 fingerprint_of() { grep -ao 'fingerprint=[a-z0-9]*' "$tmp/$1.log" | head -n 1 | cut -d = -f 2; }
 invitation() { said "$1" 'keylock://' 10; grep -ao 'keylock://.*' "$tmp/$1.log" | head -n 1; }
 
@@ -59,7 +47,7 @@ link() {
     "$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1
     check doors/rooms "$(head -n 1 "$tmp/rooms.log")" grep -q "^relay $relay  .* rooms " "$tmp/rooms.log"
     check doors/unlisted "the room is told to strangers" test "$(grep -c 'our game' "$tmp/rooms.log")" = 0
-    pair link ann bob
+    both_equal doors/link ann bob
     pins=$HOME/.local/state/keylock/relays
     check doors/link-pins "only ann named the relay, by name: it is pinned once" test "$(wc -l <"$pins")" = 1
     refused link-other "fingerprint is $(fingerprint_of relay), expected was aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
@@ -171,7 +159,7 @@ password() {
     refused password-wrong-by-file 'wrong password' --relay "$relay" --room secret --password-file "$tmp/wrong-password"
     start emil sh -c 'exec "$@" <"$0"' "$tmp/password" "$keylock" run "${game[@]}" --name emil --frames 240 \
         --hash-out "$tmp/emil.hash" --relay "$relay" --room secret --password -
-    pair password dora emil
+    both_equal doors/password dora emil
     check doors/password-log "the relay's log has the password" test "$(grep -ac sesame "$tmp/relay.log")" = 0
     refused password-where-none 'nobody|wait|--wait' --relay "$relay" --room empty --password x --wait 2
 }
@@ -196,10 +184,7 @@ host() {
     ended fred 40
     local status=$?
     check doors/host-plays-on "exit status $status" test $status = 0
-    for who in gina hans; do
-        "$keylock" diff "$tmp/fred.hash" "$tmp/$who.hash" >"$tmp/diff.log" 2>&1
-        check "doors/hashes-fred-$who" "$(tail -n 1 "$tmp/diff.log")" test $? = 0
-    done
+    for who in gina hans; do equal doors fred $who; done
 }
 
 # --- two players of one name, and one whose name looks like it: the number tells them apart --------------------------------
@@ -275,7 +260,7 @@ clear() {
     player kurt 120 --relay "$relay" --room lan --insecure-lan
     said relay 'joined room="lan"' 10
     player lena 120 --relay "$relay" --room lan
-    pair clear kurt lena
+    both_equal doors/clear kurt lena
     check doors/clear-both "$(grep -ao 'cipher=.*' "$tmp/kurt.log")" grep -aq 'playing .*cipher=clear' "$tmp/kurt.log"
     check doors/clear-one "$(grep -ao 'cipher=.*' "$tmp/lena.log")" grep -aqE 'playing .*cipher=(aes|chacha)' "$tmp/lena.log"
 }

@@ -112,18 +112,11 @@ made() { awk -v at="$unmade" '$1 <= at - 120 || $1 > at' "$tmp/pair1-b.hash"; }
 first=(none pair1-again pair2-a)
 for i in 1 2; do
     one=${first[i]}
-    ended "$one" 60; a=$?
-    ended "pair$i-b" 20; b=$?
+    ends_well fleet "$one" 60
+    ends_well fleet "pair$i-b" 20
     [ "$i" != 1 ] || { made >"$tmp/made" && mv "$tmp/made" "$tmp/pair1-b.hash"; }
-    if [ $a != 0 ] || [ $b != 0 ]; then
-        fail "fleet/pair$i: exit status $a and $b"
-        show "$one" "pair$i-b" relay2 relay3
-    elif ! "$keylock" diff "$tmp/$one.hash" "$tmp/pair$i-b.hash" >"$tmp/diff" 2>&1 ||
-        ! hashes_move "$tmp/$one.hash"; then
-        fail "fleet/pair$i: $(head -n 1 "$tmp/diff")"
-    else
-        ok "fleet/pair$i: $(wc -l <"$tmp/$one.hash") equal hashes"
-    fi
+    equal fleet "$one" "pair$i-b"
+    check "fleet/$one-moves" "the hashes do not change" hashes_move "$tmp/$one.hash"
 done
 # A room that waits for its third player moves as its relay is drained: its host makes it again, which is unlisted.
 play trio-a trio a 2 120 --players 3 --unlisted

@@ -71,14 +71,10 @@ queued 'ann (1), dan (2) play; waiting for a seat: 1 cat'
 gives bob play
 check queue/barred "bob is not told" said bob 'a seat went to waste: ask again in [0-9]* s' 5
 
-for who in ann bob cat dan; do
-    ended $who 90
-    status=$?
-    [ $status = 0 ] || { fail "queue/$who-ends: exit status $status"; show $who; }
-done
+for who in ann bob cat dan; do ends_well queue $who 90; done
 for who in bob cat dan; do
-    "$keylock" diff "$tmp/ann.hash" "$tmp/$who.hash" >"$tmp/diff.log" 2>&1
-    check "queue/equal-$who" "$(head -n 1 "$tmp/diff.log")" cmp -s "$tmp/ann.hash" "$tmp/$who.hash"
+    equal queue ann $who
+    check "queue/all-$who" "$who has not run all frames" cmp -s "$tmp/ann.hash" "$tmp/$who.hash"
 done
 check queue/moves "the hashes do not change" hashes_move "$tmp/ann.hash" 5
 finish

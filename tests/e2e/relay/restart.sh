@@ -110,17 +110,8 @@ for life in 2 3; do
 done
 
 for i in $(seq "$PAIRS"); do
-    ended "pair$i-a" 60; a=$?
-    ended "pair$i-b" 20; b=$?
-    if [ $a != 0 ] || [ $b != 0 ]; then
-        fail "restart/pair$i: exit status $a and $b"
-        show "pair$i-a" "pair$i-b" relay3
-    elif ! "$keylock" diff "$tmp/pair$i-a.hash" "$tmp/pair$i-b.hash" >"$tmp/diff" 2>&1 ||
-        ! hashes_move "$tmp/pair$i-a.hash"; then
-        fail "restart/pair$i: $(head -n 1 "$tmp/diff")"
-    else
-        ok "restart/pair$i: $(wc -l <"$tmp/pair$i-a.hash") equal hashes through three lives of the relay"
-    fi
+    both_equal restart "pair$i-a" "pair$i-b"
+    check "restart/pair$i-moves" "the hashes do not change" hashes_move "$tmp/pair$i-a.hash"
 done
 longest_gap
 gone() { [ "$(journals)" = 0 ]; }

@@ -8,7 +8,7 @@
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "return: no nestopia"
 CUTS=${CUTS:-3 10 30} # seconds
-PARTS=${PARTS:-outage killed twins forgotten expired}
+PARTS=${PARTS:-outage killed twins forgotten}
 start_relay
 
 # player NAME ROOM FRAMES SEED [ARGUMENT…]: in a bounded room in real time; the seat's name is NAME without "2".
@@ -88,9 +88,7 @@ killed() {
     begins kill
     reaches bob 240
     again return/killed bob kill 1200 3
-    ends_well return/killed ann 60
-    ends_well return/killed bob2 20
-    equal return/killed ann bob2
+    both_equal return/killed ann bob2
     check return/killed-all "bob2 has not played from frame 0" begins_with bob2 ann
     equal return/killed bob bob2
     check return/killed-seat "the relay tells of another than bob's seat" \
@@ -123,9 +121,7 @@ twins() {
     mv "$tmp/twin2.csv" "$tmp/guest.csv"
     player twin2 pair 1800 7
     said twin2 'this machine has a seat of an earlier run' 10 || { show twin2; fail "return/twins: the host the seat is not found"; }
-    ends_well return/twins guest 60
-    ends_well return/twins twin2 20
-    equal return/twins guest twin2
+    both_equal return/twins guest twin2
     check return/twins-seats "somebody new has joined" \
         test "$(grep -a 'event=joined room="pair"' "$tmp/relay.log" | wc -l)" = 2
     check return/twins-clean "a seat is still on disk" test "$(seats)" = 0
@@ -145,27 +141,8 @@ forgotten() {
     player carl2 gone 600 8
     said carl2 'joining as a new player' 20 || { show carl2 relay; fail "return/forgotten: carl2 does not join as a new player"; }
     player dora gone 600 9
-    ends_well return/forgotten carl2 40
-    ends_well return/forgotten dora 20
-    equal return/forgotten carl2 dora
+    both_equal return/forgotten carl2 dora
     check return/forgotten-clean "a seat is still on disk" test "$(seats)" = 0
-}
-
-# --- a seat that is kept for two seconds only, by the wish of the room's maker -----------------------------------------
-
-expired() {
-    player emma brief 600 10 --seat-time 2
-    said relay 'joined room="brief"' 10
-    player finn brief 600 11
-    begins brief
-    reaches finn 60
-    stop finn KILL
-    said relay 'event=left room="brief".*did not come back in time' 15
-    check return/expired-given-up "the relay still keeps the seat" \
-        grep -aqE 'event=left room="brief".*did not come back in time' "$tmp/relay.log"
-    check return/expired-time "$(grep -a 'event=cut room="brief"' "$tmp/relay.log")" \
-        grep -aqE 'event=cut room="brief".*seat_time_s=2' "$tmp/relay.log"
-    ends_well return/expired emma 30
 }
 
 for part in $PARTS; do $part; done

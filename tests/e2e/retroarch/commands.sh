@@ -26,24 +26,6 @@ player() {
         --speed real --wait 20 "$@"
 }
 
-# all_equal GROUP NAME…: exit status 0, and the same hashes to the last frame, which change.
-all_equal() {
-    local group=$1 first=$2 name status
-    shift
-    for name in "$@"; do
-        ended "$name" 60; status=$?
-        [ $status = 0 ] || { fail "$group: $name: exit status $status"; show "$name" relay; return 1; }
-    done
-    for name in "$@"; do
-        "$keylock" diff "$tmp/$first.hash" "$tmp/$name.hash" >"$tmp/diff" 2>&1 ||
-            { fail "$group: $first and $name: $(tail -n 1 "$tmp/diff")"; return 1; }
-        [ "$(json "$first" ram) $(json "$first" state)" = "$(json "$name" ram) $(json "$name" state)" ] ||
-            { fail "$group: $first and $name end in different states"; return 1; }
-    done
-    hashes_move "$tmp/$first.hash" || { fail "$group: the hashes do not change"; return 1; }
-    ok "$group: $# machines, $(wc -l <"$tmp/$first.hash") equal hashes"
-}
-
 # The lines about commands, without their beginning: every machine must have the same ones.
 told() { grep -aoE '\[f [0-9]+\] .*' "$tmp/$1.log" | awk '!seen[$0]++'; }
 

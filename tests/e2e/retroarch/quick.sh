@@ -23,14 +23,7 @@ rooms() { "$keylock" rooms "$relay" --json; }
 if core_path gambatte >/dev/null; then quick other gambatte "$content/pads.gb"; fi
 quick ann nestopia "$content/shooter.nes"
 quick bob nestopia "$content/shooter.nes"
-for who in ann bob; do
-    ended $who 40
-    status=$?
-    check "quick/$who" "exit status $status: no match was found" test $status = 0
-    [ $status = 0 ] || show $who relay
-done
-"$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
-check quick/hashes "$(head -n 1 "$tmp/diff.log")" test $? = 0
+both_equal quick ann bob
 if running other; then
     check quick/own-game "the player of another game has no room of their own" \
         grep -q '"content":{[^}]*"name":"pads.gb' <(rooms)
@@ -150,9 +143,7 @@ check quick/leaves "dan did not leave the room" said relay 'left room="quick-.*n
 frontend_frames "$command_port" 60 # the message that he has left is on the screen
 check quick/plays-on "the game stands still after dan has left" eventually 3 shows_other "$(shows)"
 same_as() { # NAME: dan's hashes of the match with that one, kept before he begins another
-    "$keylock" diff "$tmp/$1.hash" "$tmp/dan.hash" >"$tmp/diff.log" 2>&1
-    status=$?
-    check quick/hashes-with-$1 "$(head -n 1 "$tmp/diff.log")" test $status = 0
+    equal quick "$1" dan
     check quick/moves-with-$1 "$(wc -l <"$tmp/dan.hash") hashes, all the same" hashes_move "$tmp/dan.hash" 3
 }
 begun() { [ "$(grep -ac 'playing seats=' "$tmp/dan.log")" = "$1" ]; }

@@ -21,19 +21,6 @@ tone_pair() {
     done
 }
 
-in_sync() { # NAME ROOM SECONDS
-    local a b
-    ended "$2-a" "$3"; a=$?
-    ended "$2-b" 20; b=$?
-    if [ $a = 0 ] && [ $b = 0 ] && "$keylock" diff "$tmp/$2-a.hash" "$tmp/$2-b.hash" >"$tmp/diff" 2>&1; then
-        ok "$1: $(wc -l <"$tmp/$2-a.hash") equal hashes"
-        return 0
-    fi
-    fail "$1: exit status $a and $b, $(tail -n 1 "$tmp/diff")"
-    show "$2-a" "$2-b"
-    return 1
-}
-
 judge() { # NAME WAV OPTION…
     local name=$1 wav=$2
     shift 2
@@ -50,7 +37,7 @@ link=$relay
 
 # As fast as it goes: all of it, untouched.
 tone_pair max 900 max
-in_sync sound/max-hashes max 60 && judge sound/exact-at-nominal-pace "$tmp/max-a.wav" --exact
+both_equal sound "max-a" "max-b" 60 && judge sound/exact-at-nominal-pace "$tmp/max-a.wav" --exact
 
 # An ordinary link, then one that is gone for 0.5 s.
 through fair --delay 25 --jitter 5 --loss 1
@@ -60,7 +47,7 @@ reaches fair-a $((PLAY * 30)) $PLAY
 kill -USR1 "${pid[fair]}"
 lasts 0.5 "the outage"
 kill -USR1 "${pid[fair]}"
-if in_sync sound/hashes fair $((PLAY + 60)); then
+if both_equal sound "fair-a" "fair-b" $((PLAY + 60)); then
     for who in a b; do
         judge "sound/bad-link-$who" "$tmp/fair-$who.wav" --after 1 --trace "$tmp/fair-$who.csv"
     done
@@ -72,10 +59,10 @@ link=$relay
 for hz in 59.94 120; do tone_pair "hz$hz" 600 real --option tone_fps=60.0988 --hz $hz; done
 tone_pair switch 900 real --option tone_switch=300
 for hz in 59.94 120; do
-    in_sync "sound/$hz-hz-hashes" "hz$hz" 60 &&
+    both_equal sound "hz$hz-a" "hz$hz-b" 60 &&
         judge "sound/$hz-hz" "$tmp/hz$hz-a.wav" --after 1 --trace "$tmp/hz$hz-a.csv"
 done
-if in_sync sound/switched-rate switch 60; then
+if both_equal sound "switch-a" "switch-b" 60; then
     rate=$(awk -F, 'NR > 1 && $3 == 400 { a = $1 } NR > 1 && $3 >= 800 && !b { b = $1; f = $3 } END { printf "%.1f", (f - 400) / (b - a) * 1e6 }' "$tmp/switch-a.csv")
     in_time check sound/runs-at-its-new-rate "runs at $rate frames a second" awk -v r="$rate" 'BEGIN { exit !(r > 48 && r < 52) }'
 fi
@@ -92,7 +79,7 @@ plays hide-a 240
 kill -STOP "${pid[hide-b]}"
 lasts 2 "the time that b stands still"
 kill -CONT "${pid[hide-b]}"
-if in_sync sound/hidden-and-shown hide 60; then
+if both_equal sound "hide-a" "hide-b" 60; then
     judge sound/fast-forward "$tmp/hide-a.wav" --after 1 --trace "$tmp/hide-a.csv"
     most=$(awk -F, 'NR > 1 && $4 > m { m = $4 } END { print m + 0 }' "$tmp/hide-a.csv")
     check sound/caught-up "at most $most frames a call" [ "$most" -ge 20 ]

@@ -34,9 +34,7 @@ check alsa/ben-plays "ben has no loudspeaker" said ben 'voice plays since' 15
 check alsa/ben-listens "ben has no microphone" said ben 'voice listens since' 15
 reaches ann 700
 stop ear INT
-ends_well alsa ann 60
-ends_well alsa ben 20
-equal alsa ann ben
+both_equal alsa ann ben
 check alsa/heard "of ann's speech $(loud "$tmp/ear.wav") s came out of ben's loudspeaker, and at least 2 are expected" test "$(loud "$tmp/ear.wav")" -ge 2
 check alsa/ann-heard-ben "of the microphone $(loud "$tmp/ann-hears.wav") s came to ann, and at least 2 are expected" test "$(loud "$tmp/ann-hears.wav")" -ge 2
 finish

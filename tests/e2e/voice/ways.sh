@@ -33,8 +33,7 @@ for who in ann ben; do
     said relay 'event=joined room="thrift"' 10 # two cannot make one room at the same moment, if it has a password
 done
 for room in plain thrift; do
-    for who in ann ben; do ends_well $room "$room-$who" 60; done
-    equal $room "$room-ann" "$room-ben"
+    both_equal $room "$room-ann" "$room-ben"
 done
 hears plain-ben plain-ann ann 110
 hears plain-ann plain-ben ben 110
