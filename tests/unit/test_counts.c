@@ -1,7 +1,8 @@
-/* The counts of players' hands and machines (core_wrapper/tool/desync/counts.h). */
+/* The counts of players' hands and machines (core_wrapper/tool/desync/counts.h), and of differing checks. */
 #include "tests/unit/unit.h"
 
 #include "core_wrapper/tool/desync/verify.h"
+#include "core_wrapper/tool/probe/probe.h"
 
 #define FRAMES 600
 static struct kl_recorded_input input[FRAMES];
@@ -58,4 +59,19 @@ TEST(of_a_tie_both_sides_count) {
     assert_int_equal(kl_counts(&r, out), 3);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(out[i].desyncs, 1);
+}
+
+TEST(checks_of_a_probe_that_differ_are_counted) {
+    struct kl_measure_check one[] = {{.hash = {.frame = 9, .has_ram = true, .ram = 1}, .compared = true},
+                                     {.hash = {.frame = 19, .has_ram = true}, .compared = true},
+                                     {.hash = {.frame = 29, .has_ram = true, .ram = 3}}},
+                            other[] = {{.hash = {.frame = 19, .has_ram = true, .ram = 2}},
+                                       {.hash = {.frame = 29, .has_ram = true, .ram = 4}}};
+    one[0].state_same = true;
+    struct kl_probe_result a = {.check = one, .checks = COUNT(one)},
+                           b = {.check = other, .checks = COUNT(other)};
+    struct kl_agreement v = kl_agreement_within(&a);
+    assert_true(v.compared == 2 && v.ram_bad == 2 && v.state_bad == 1 && v.has_ram);
+    v = kl_agreement_between(&a, &b);
+    assert_true(v.compared == 2 && v.ram_bad == 2 && v.state_bad == 0 && v.has_ram);
 }
