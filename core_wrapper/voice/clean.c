@@ -24,50 +24,28 @@
 #define GAIN_DB 9              /* by which soft speech becomes louder, at most */
 #define LEVEL   8000           /* of speech */
 
-static struct calls {
-    SpeexEchoState *(*echo_state_init)(int frame, int tail);
-    void (*echo_state_destroy)(SpeexEchoState *s);
-    void (*echo_state_reset)(SpeexEchoState *s);
-    int (*echo_ctl)(SpeexEchoState *s, int request, void *value);
-    void (*echo_cancellation)(SpeexEchoState *s, const spx_int16_t *in, const spx_int16_t *far,
-                              spx_int16_t *out);
-    SpeexPreprocessState *(*preprocess_state_init)(int frame, int rate);
-    void (*preprocess_state_destroy)(SpeexPreprocessState *s);
-    int (*preprocess_ctl)(SpeexPreprocessState *s, int request, void *value);
-    int (*preprocess_run)(SpeexPreprocessState *s, spx_int16_t *sample);
-    SpeexResamplerState *(*resampler_init)(spx_uint32_t channels, spx_uint32_t from, spx_uint32_t to,
-                                           int quality, int *error);
-    void (*resampler_destroy)(SpeexResamplerState *s);
-    int (*resampler_process_int)(SpeexResamplerState *s, spx_uint32_t channel, const spx_int16_t *in,
-                                 spx_uint32_t *in_len, spx_int16_t *out, spx_uint32_t *out_len);
-    int (*resampler_set_rate)(SpeexResamplerState *s, spx_uint32_t from, spx_uint32_t to);
-} dsp;
+/* clang-format off */
+#define CALLS(CALL)                                                                                          \
+    CALL(echo_state_init) CALL(echo_state_destroy) CALL(echo_state_reset) CALL(echo_ctl)                     \
+    CALL(echo_cancellation) CALL(preprocess_state_init) CALL(preprocess_state_destroy) CALL(preprocess_ctl)  \
+    CALL(preprocess_run) CALL(resampler_init) CALL(resampler_destroy) CALL(resampler_process_int)            \
+    CALL(resampler_set_rate)
+/* clang-format on */
+#define FIELD(name) __typeof__(speex_##name) *name;
+static struct calls { CALLS(FIELD) } dsp;
 
 #ifdef _WIN32
 /* It is linked into the programs. */
 static bool load(char *err, size_t err_len) {
     (void)err, (void)err_len;
-    dsp = (struct calls){speex_echo_state_init,          speex_echo_state_destroy,
-                         speex_echo_state_reset,         speex_echo_ctl,
-                         speex_echo_cancellation,        speex_preprocess_state_init,
-                         speex_preprocess_state_destroy, speex_preprocess_ctl,
-                         speex_preprocess_run,           speex_resampler_init,
-                         speex_resampler_destroy,        speex_resampler_process_int,
-                         speex_resampler_set_rate};
+#define LINKED(name) speex_##name,
+    dsp = (struct calls){CALLS(LINKED)};
     return true;
 }
 #else
 static bool load(char *err, size_t err_len) {
-#define WANT(symbol)                                                                                         \
-    { "speex_" #symbol, (void **)&dsp.symbol }
-    static const struct kl_library_symbol want[] = {
-        WANT(echo_state_init),          WANT(echo_state_destroy),
-        WANT(echo_state_reset),         WANT(echo_ctl),
-        WANT(echo_cancellation),        WANT(preprocess_state_init),
-        WANT(preprocess_state_destroy), WANT(preprocess_ctl),
-        WANT(preprocess_run),           WANT(resampler_init),
-        WANT(resampler_destroy),        WANT(resampler_process_int),
-        WANT(resampler_set_rate)};
+#define WANT(name) {"speex_" #name, (void **)&dsp.name},
+    static const struct kl_library_symbol want[] = {CALLS(WANT)};
     return dsp.resampler_set_rate || kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 #endif
@@ -195,10 +173,6 @@ void kl_clean_begin(struct kl_clean *c) {
     dsp.echo_state_reset(c->echo);
 }
 
-static int16_t within(int32_t v) {
-    return (int16_t)(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v);
-}
-
 void kl_clean_sound(struct kl_clean *c, int16_t piece[PIECE]) {
     int32_t sum[PIECE] = {0};
     int16_t near[PIECE], far[PIECE];
@@ -207,7 +181,7 @@ void kl_clean_sound(struct kl_clean *c, int16_t piece[PIECE]) {
     take(&c->voices, sum);
     take(&c->game, sum);
     for (unsigned i = 0; i < PIECE; i++)
-        far[i] = within(sum[i]);
+        far[i] = kl_sample(sum[i]);
     dsp.echo_cancellation(c->echo, near, far, piece);
     dsp.preprocess_run(c->noise, piece);
 }

@@ -6,7 +6,6 @@
 #ifndef KLW_CLEAN_H
 #define KLW_CLEAN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

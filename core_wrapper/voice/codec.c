@@ -14,34 +14,27 @@
 #define COPIES_LOSS   25    /* percent */
 #define COMPLEXITY    5
 
-static struct calls {
-    OpusEncoder *(*encoder_create)(opus_int32 rate, int channels, int application, int *error);
-    opus_int32 (*encode)(OpusEncoder *e, const opus_int16 *pcm, int frames, unsigned char *out,
-                         opus_int32 cap);
-    int (*encoder_ctl)(OpusEncoder *e, int request, ...);
-    void (*encoder_destroy)(OpusEncoder *e);
-    OpusDecoder *(*decoder_create)(opus_int32 rate, int channels, int *error);
-    int (*decode)(OpusDecoder *d, const unsigned char *bytes, opus_int32 len, opus_int16 *pcm, int frames,
-                  int fec);
-    void (*decoder_destroy)(OpusDecoder *d);
-} opus;
+/* clang-format off */
+#define CALLS(CALL)                                                                                          \
+    CALL(encoder_create) CALL(encode) CALL(encoder_ctl) CALL(encoder_destroy) CALL(decoder_create)           \
+    CALL(decode) CALL(decoder_destroy)
+/* clang-format on */
+#define FIELD(name) __typeof__(opus_##name) *name;
+static struct calls { CALLS(FIELD) } opus;
 
 #ifdef _WIN32
 /* It is linked into the programs. */
 int kl_codec_load(char *err, size_t err_len) {
     (void)err, (void)err_len;
-    opus = (struct calls){opus_encoder_create, opus_encode, opus_encoder_ctl,    opus_encoder_destroy,
-                          opus_decoder_create, opus_decode, opus_decoder_destroy};
+#define LINKED(name) opus_##name,
+    opus = (struct calls){CALLS(LINKED)};
     return 0;
 }
 #else
 /* The voice thread alone loads it; a wrapper that is loaded anew has forgotten. */
 int kl_codec_load(char *err, size_t err_len) {
-#define WANT(symbol)                                                                                         \
-    { "opus_" #symbol, (void **)&opus.symbol }
-    static const struct kl_library_symbol want[] = {
-        WANT(encoder_create), WANT(encode), WANT(encoder_ctl),    WANT(encoder_destroy),
-        WANT(decoder_create), WANT(decode), WANT(decoder_destroy)};
+#define WANT(name) {"opus_" #name, (void **)&opus.name},
+    static const struct kl_library_symbol want[] = {CALLS(WANT)};
     if (opus.decoder_destroy) return 0;
     return kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len) ? 0 : -1;
 }

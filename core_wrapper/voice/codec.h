@@ -16,6 +16,11 @@
 #define KL_CODEC_UNIT  320 /* of 20 ms */
 #define KL_CODEC_MOST  960 /* samples that one packet can have: 60 ms */
 
+/* A sum of samples as a sample: what is too loud is cut off. */
+static inline int16_t kl_sample(int32_t v) {
+    return (int16_t)(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v);
+}
+
 struct kl_encoder;
 struct kl_decoder;
 

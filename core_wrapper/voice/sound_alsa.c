@@ -19,58 +19,21 @@
 #define AHEAD      (3 * KL_SOUND_PIECE) /* samples that the loudspeaker has; at least two periods */
 #define MICROPHONE 50                   /* pieces in one turn: some devices have sound without end */
 
-static struct {
-    int (*config_update_ref)(snd_config_t **top);
-    void (*config_unref)(snd_config_t *top);
-    int (*config_search_definition)(snd_config_t *top, const char *base, const char *name,
-                                    snd_config_t **result);
-    int (*config_search)(snd_config_t *config, const char *key, snd_config_t **result);
-    int (*config_get_string)(const snd_config_t *config, const char **value);
-    int (*config_delete)(snd_config_t *config);
-    snd_local_error_handler_t (*lib_error_set_local)(snd_local_error_handler_t handler);
-    int (*pcm_open)(snd_pcm_t **pcm, const char *name, snd_pcm_stream_t stream, int mode);
-    int (*pcm_set_params)(snd_pcm_t *pcm, snd_pcm_format_t format, snd_pcm_access_t access, unsigned channels,
-                          unsigned rate, int resample, unsigned latency_us);
-    int (*pcm_get_params)(snd_pcm_t *pcm, snd_pcm_uframes_t *buffer, snd_pcm_uframes_t *period);
-    int (*pcm_start)(snd_pcm_t *pcm);
-    int (*pcm_sw_params_malloc)(snd_pcm_sw_params_t **p);
-    void (*pcm_sw_params_free)(snd_pcm_sw_params_t *p);
-    int (*pcm_sw_params_current)(snd_pcm_t *pcm, snd_pcm_sw_params_t *p);
-    int (*pcm_sw_params_set_start_threshold)(snd_pcm_t *pcm, snd_pcm_sw_params_t *p, snd_pcm_uframes_t count);
-    int (*pcm_sw_params)(snd_pcm_t *pcm, snd_pcm_sw_params_t *p);
-    snd_pcm_sframes_t (*pcm_avail_update)(snd_pcm_t *pcm);
-    snd_pcm_sframes_t (*pcm_readi)(snd_pcm_t *pcm, void *samples, snd_pcm_uframes_t count);
-    snd_pcm_sframes_t (*pcm_writei)(snd_pcm_t *pcm, const void *samples, snd_pcm_uframes_t count);
-    int (*pcm_recover)(snd_pcm_t *pcm, int error, int silent);
-    int (*pcm_close)(snd_pcm_t *pcm);
-    const char *(*strerror)(int error);
-} alsa;
+/* clang-format off */
+#define CALLS(CALL)                                                                                          \
+    CALL(config_update_ref) CALL(config_unref) CALL(config_search_definition) CALL(config_search)            \
+    CALL(config_get_string) CALL(config_delete) CALL(lib_error_set_local) CALL(pcm_open)                     \
+    CALL(pcm_set_params) CALL(pcm_get_params) CALL(pcm_start) CALL(pcm_sw_params_malloc)                     \
+    CALL(pcm_sw_params_free) CALL(pcm_sw_params_current) CALL(pcm_sw_params_set_start_threshold)             \
+    CALL(pcm_sw_params) CALL(pcm_avail_update) CALL(pcm_readi) CALL(pcm_writei) CALL(pcm_recover)            \
+    CALL(pcm_close) CALL(strerror)
+/* clang-format on */
+#define FIELD(name) __typeof__(snd_##name) *name;
+static struct { CALLS(FIELD) } alsa;
 
 static bool load(char *err, size_t err_len) {
-#define WANT(symbol)                                                                                         \
-    { "snd_" #symbol, (void **)&alsa.symbol }
-    static const struct kl_library_symbol want[] = {WANT(config_update_ref),
-                                                    WANT(config_unref),
-                                                    WANT(config_search_definition),
-                                                    WANT(config_search),
-                                                    WANT(config_get_string),
-                                                    WANT(config_delete),
-                                                    WANT(lib_error_set_local),
-                                                    WANT(pcm_open),
-                                                    WANT(pcm_set_params),
-                                                    WANT(pcm_get_params),
-                                                    WANT(pcm_start),
-                                                    WANT(pcm_sw_params_malloc),
-                                                    WANT(pcm_sw_params_free),
-                                                    WANT(pcm_sw_params_current),
-                                                    WANT(pcm_sw_params_set_start_threshold),
-                                                    WANT(pcm_sw_params),
-                                                    WANT(pcm_avail_update),
-                                                    WANT(pcm_readi),
-                                                    WANT(pcm_writei),
-                                                    WANT(pcm_recover),
-                                                    WANT(pcm_close),
-                                                    WANT(strerror)};
+#define WANT(name) {"snd_" #name, (void **)&alsa.name},
+    static const struct kl_library_symbol want[] = {CALLS(WANT)};
     return alsa.strerror || kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core_wrapper/voice/codec.h"
 #include "net/platform/clock.h"
 
 #define DEVICE_RATE 48000
@@ -52,10 +53,6 @@ void kl_game_sound_free(struct kl_game_sound *g) {
 
 /* --- the game's thread --- */
 
-static int16_t within(int32_t v) {
-    return (int16_t)(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v);
-}
-
 static bool is_before(size_t number, size_t other) {
     return other - number - 1 < RING;
 }
@@ -97,7 +94,7 @@ const int16_t *kl_game_sound_mix(struct kl_game_sound *g, const int16_t *stereo,
     *frames = n;
     if (!take_voices(g, voices, n)) return stereo;
     for (size_t i = 0; i < 2 * n; i++)
-        g->mixed[i] = within(stereo[i] + voices[i / 2]);
+        g->mixed[i] = kl_sample(stereo[i] + voices[i / 2]);
     return g->mixed;
 }
 

@@ -17,65 +17,21 @@
 #define PIECE      (KL_SOUND_PIECE * sizeof(int16_t)) /* bytes */
 #define AHEAD      (3 * PIECE)                        /* that the server has of the loudspeaker's sound */
 
-static struct {
-    pa_mainloop *(*mainloop_new)(void);
-    void (*mainloop_free)(pa_mainloop *m);
-    pa_mainloop_api *(*mainloop_get_api)(pa_mainloop *m);
-    int (*mainloop_prepare)(pa_mainloop *m, int timeout_us);
-    int (*mainloop_poll)(pa_mainloop *m);
-    int (*mainloop_dispatch)(pa_mainloop *m);
-    pa_context *(*context_new)(pa_mainloop_api *api, const char *name);
-    int (*context_connect)(pa_context *c, const char *server, pa_context_flags_t flags,
-                           const pa_spawn_api *api);
-    void (*context_disconnect)(pa_context *c);
-    void (*context_unref)(pa_context *c);
-    pa_context_state_t (*context_get_state)(const pa_context *c);
-    int (*context_errno)(const pa_context *c);
-    pa_stream *(*stream_new)(pa_context *c, const char *name, const pa_sample_spec *ss,
-                             const pa_channel_map *map);
-    int (*stream_connect_playback)(pa_stream *s, const char *device, const pa_buffer_attr *attr,
-                                   pa_stream_flags_t flags, const pa_cvolume *volume, pa_stream *sync);
-    int (*stream_connect_record)(pa_stream *s, const char *device, const pa_buffer_attr *attr,
-                                 pa_stream_flags_t flags);
-    int (*stream_disconnect)(pa_stream *s);
-    void (*stream_unref)(pa_stream *s);
-    pa_stream_state_t (*stream_get_state)(const pa_stream *s);
-    size_t (*stream_writable_size)(const pa_stream *s);
-    int (*stream_write)(pa_stream *s, const void *data, size_t bytes, pa_free_cb_t free, int64_t offset,
-                        pa_seek_mode_t seek);
-    size_t (*stream_readable_size)(const pa_stream *s);
-    int (*stream_peek)(pa_stream *s, const void **data, size_t *bytes);
-    int (*stream_drop)(pa_stream *s);
-    const char *(*strerror)(int error);
-} pa;
+/* clang-format off */
+#define CALLS(CALL)                                                                                          \
+    CALL(mainloop_new) CALL(mainloop_free) CALL(mainloop_get_api) CALL(mainloop_prepare)                     \
+    CALL(mainloop_poll) CALL(mainloop_dispatch) CALL(context_new) CALL(context_connect)                      \
+    CALL(context_disconnect) CALL(context_unref) CALL(context_get_state) CALL(context_errno)                 \
+    CALL(stream_new) CALL(stream_connect_playback) CALL(stream_connect_record) CALL(stream_disconnect)       \
+    CALL(stream_unref) CALL(stream_get_state) CALL(stream_writable_size) CALL(stream_write)                  \
+    CALL(stream_readable_size) CALL(stream_peek) CALL(stream_drop) CALL(strerror)
+/* clang-format on */
+#define FIELD(name) __typeof__(pa_##name) *name;
+static struct { CALLS(FIELD) } pa;
 
 static bool load(char *err, size_t err_len) {
-#define WANT(symbol)                                                                                         \
-    { "pa_" #symbol, (void **)&pa.symbol }
-    static const struct kl_library_symbol want[] = {WANT(mainloop_new),
-                                                    WANT(mainloop_free),
-                                                    WANT(mainloop_get_api),
-                                                    WANT(mainloop_prepare),
-                                                    WANT(mainloop_poll),
-                                                    WANT(mainloop_dispatch),
-                                                    WANT(context_new),
-                                                    WANT(context_connect),
-                                                    WANT(context_disconnect),
-                                                    WANT(context_unref),
-                                                    WANT(context_get_state),
-                                                    WANT(context_errno),
-                                                    WANT(stream_new),
-                                                    WANT(stream_connect_playback),
-                                                    WANT(stream_connect_record),
-                                                    WANT(stream_disconnect),
-                                                    WANT(stream_unref),
-                                                    WANT(stream_get_state),
-                                                    WANT(stream_writable_size),
-                                                    WANT(stream_write),
-                                                    WANT(stream_readable_size),
-                                                    WANT(stream_peek),
-                                                    WANT(stream_drop),
-                                                    WANT(strerror)};
+#define WANT(name) {"pa_" #name, (void **)&pa.name},
+    static const struct kl_library_symbol want[] = {CALLS(WANT)};
     return pa.strerror || kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 

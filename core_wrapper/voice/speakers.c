@@ -56,10 +56,6 @@ static bool fill(struct kl_heard *of, uint64_t now_us) {
     return of->count;
 }
 
-static int16_t within(int32_t v) {
-    return (int16_t)(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v);
-}
-
 /* Adds the speaker's sound of a piece. False: there is none. */
 static bool add(struct kl_heard *of, int louder, uint64_t now_us, int32_t sum[KL_CODEC_PIECE]) {
     bool heard = false;
@@ -80,7 +76,7 @@ uint16_t kl_speakers_mix(struct kl_speakers *s, uint64_t now_us, int16_t out[KL_
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (s->of[i].decoder && add(&s->of[i], s->louder[i], now_us, sum)) heard |= (uint16_t)(1u << i);
     for (unsigned k = 0; k < KL_CODEC_PIECE; k++)
-        out[k] = within(sum[k]);
+        out[k] = kl_sample(sum[k]);
     return heard;
 }
 

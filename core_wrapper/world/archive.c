@@ -228,59 +228,27 @@ static bool list_zip(const struct zip *z, const struct kl_archive_span *span, un
 /* --- 7z, by libarchive --- */
 
 /* libarchive draws in a dozen libraries, for a kind of archive that most players never open. */
-static struct {
-    bool tried;
-    void *library;
-    struct archive *(*read_new)(void);
-    int (*read_support_format_7zip)(struct archive *);
-    int (*read_open_memory)(struct archive *, const void *, size_t);
-    int (*read_next_header)(struct archive *, struct archive_entry **);
-    la_ssize_t (*read_data)(struct archive *, void *, size_t);
-    int (*read_free)(struct archive *);
-    const char *(*entry_pathname)(struct archive_entry *);
-    la_int64_t (*entry_size)(struct archive_entry *);
-    __LA_MODE_T (*entry_filetype)(struct archive_entry *);
-} la;
+/* clang-format off */
+#define CALLS(CALL)                                                                                          \
+    CALL(read_new) CALL(read_support_format_7zip) CALL(read_open_memory) CALL(read_next_header)              \
+    CALL(read_data) CALL(read_free) CALL(entry_pathname) CALL(entry_size) CALL(entry_filetype)
+/* clang-format on */
+#define FIELD(name) __typeof__(archive_##name) *name;
+static struct { CALLS(FIELD) } la;
 
 #ifdef _WIN32 /* it is linked, for no system brings it */
 static bool has_libarchive(void) {
-    la.read_new = archive_read_new;
-    la.read_support_format_7zip = archive_read_support_format_7zip;
-    la.read_open_memory = archive_read_open_memory;
-    la.read_next_header = archive_read_next_header;
-    la.read_data = archive_read_data;
-    la.read_free = archive_read_free;
-    la.entry_pathname = archive_entry_pathname;
-    la.entry_size = archive_entry_size;
-    la.entry_filetype = archive_entry_filetype;
+#define LINKED(name) la.name = archive_##name;
+    CALLS(LINKED)
     return true;
 }
 #else
 static bool has_libarchive(void) {
-    char err[256];
-    const struct {
-        const char *name;
-        void **to;
-    } want[] = {
-        {"archive_read_new", (void **)&la.read_new},
-        {"archive_read_support_format_7zip", (void **)&la.read_support_format_7zip},
-        {"archive_read_open_memory", (void **)&la.read_open_memory},
-        {"archive_read_next_header", (void **)&la.read_next_header},
-        {"archive_read_data", (void **)&la.read_data},
-        {"archive_read_free", (void **)&la.read_free},
-        {"archive_entry_pathname", (void **)&la.entry_pathname},
-        {"archive_entry_size", (void **)&la.entry_size},
-        {"archive_entry_filetype", (void **)&la.entry_filetype},
-    };
-    if (la.tried) return la.library != NULL;
-    la.tried = true;
-    la.library = kl_library_open("libarchive.so.13", err, sizeof err);
-    for (size_t i = 0; la.library && i < sizeof want / sizeof *want; i++)
-        if (!(*want[i].to = kl_library_find(la.library, want[i].name))) {
-            kl_library_close(la.library);
-            la.library = NULL;
-        }
-    return la.library != NULL;
+#define WANT(name) {"archive_" #name, (void **)&la.name},
+    static const struct kl_library_symbol want[] = {CALLS(WANT)};
+    char ignored[256];
+    return la.entry_filetype ||
+           kl_library_load("libarchive.so.13", want, sizeof want / sizeof *want, ignored, sizeof ignored);
 }
 #endif
 

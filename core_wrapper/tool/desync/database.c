@@ -18,7 +18,6 @@ enum { OPEN_READWRITE = 2, OPEN_CREATE = 4 };
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
 static struct {
-    void *library;
     int (*open_v2)(const char *path, sqlite3 **db, int flags, const char *vfs);
     int (*close)(sqlite3 *db);
     int (*busy_timeout)(sqlite3 *db, int ms);
@@ -40,23 +39,17 @@ static struct {
 static bool load(char *err, size_t err_len) {
 #define WANT(symbol)                                                                                         \
     { "sqlite3_" #symbol, (void **)&sq.symbol }
-    static const struct {
-        const char *name;
-        void **to;
-    } want[] = {
+    static const struct kl_library_symbol want[] = {
         WANT(open_v2),           WANT(close),        WANT(busy_timeout), WANT(errmsg),      WANT(exec),
         WANT(last_insert_rowid), WANT(prepare_v2),   WANT(bind_text),    WANT(bind_int64),  WANT(step),
         WANT(finalize),          WANT(column_count), WANT(column_type),  WANT(column_name), WANT(column_text),
         WANT(column_int64)};
-    char why[256] = "it lacks a function";
-    if (sq.library) return true;
-    void *library = kl_library_open("libsqlite3.so.0", why, sizeof(why));
-    bool good = library;
-    for (size_t i = 0; good && i < sizeof(want) / sizeof(*want); i++)
-        good = (*want[i].to = kl_library_find(library, want[i].name)) != NULL;
-    if (good) sq.library = library;
-    if (!good) snprintf(err, err_len, "a database needs SQLite: %s", why);
-    return good;
+    char why[256];
+    if (sq.column_int64 ||
+        kl_library_load("libsqlite3.so.0", want, sizeof(want) / sizeof(*want), why, sizeof(why)))
+        return true;
+    snprintf(err, err_len, "a database needs SQLite: %s", why);
+    return false;
 }
 
 /* --- statements --- */

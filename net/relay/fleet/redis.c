@@ -85,16 +85,14 @@ bool kl_redis_login(const char *path, struct kl_redis_place *out, char *err, siz
 #define NAME(version)  NAME_(version)
 #define NAME_(version) "libhiredis.so." #version
 #define LIBRARY        NAME(HIREDIS_SONAME)
-#define WANT(symbol)                                                                                         \
-    { "redis" #symbol, (void **)&hi.symbol }
+/* clang-format off */
+#define CALLS(CALL)                                                                                          \
+    CALL(ConnectWithTimeout) CALL(SetTimeout) CALL(AppendCommandArgv) CALL(GetReply) CALL(Free)
+/* clang-format on */
+#define FIELD(name) __typeof__(redis##name) *name;
+#define WANT(name)  {"redis" #name, (void **)&hi.name},
 
-static struct {
-    redisContext *(*ConnectWithTimeout)(const char *host, int port, struct timeval tv);
-    int (*SetTimeout)(redisContext *c, struct timeval tv);
-    int (*AppendCommandArgv)(redisContext *c, int args, const char **arg, const size_t *len);
-    int (*GetReply)(redisContext *c, void **reply);
-    void (*Free)(redisContext *c);
-} hi;
+static struct { CALLS(FIELD) } hi;
 static void (*free_reply)(void *reply);
 
 struct kl_redis {
@@ -103,9 +101,7 @@ struct kl_redis {
 };
 
 static bool load(char *err, size_t err_len) {
-    static const struct kl_library_symbol want[] = {
-        WANT(ConnectWithTimeout), WANT(SetTimeout), WANT(AppendCommandArgv),
-        WANT(GetReply),           WANT(Free),       {"freeReplyObject", (void **)&free_reply}};
+    static const struct kl_library_symbol want[] = {CALLS(WANT){"freeReplyObject", (void **)&free_reply}};
     return free_reply || kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 
