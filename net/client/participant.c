@@ -1,11 +1,11 @@
 #include "net/client/participant.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/client/participant_parts.h"
 #include "net/engine/command.h"
-#include "net/engine/lock_client.h"
 
 #define AWAY_US  150000         /* a frontend that has not called for so long does not run */
 #define GREET_US (5 * 1000000)  /* for the relay to greet, after the first handshake */
@@ -32,9 +32,8 @@ void kl_participant_init(struct kl_participant *s, const struct kl_participant_c
     snprintf(s->relays, sizeof s->relays, "%s", config->relays ? config->relays : "");
     s->sparing = config->sparing;
     s->direct.allowed = config->direct && !config->sparing;
-    s->heap = config->heap;
     if (config->errand) s->errand = *config->errand;
-    s->given = config->run ? s->heap.get(config->run_len) : NULL;
+    s->given = config->run ? malloc(config->run_len) : NULL;
     if (s->given) memcpy(s->given, config->run, s->given_len = config->run_len);
     s->is_given = s->given;
     s->held = config->held;
@@ -62,9 +61,9 @@ void kl_participant_end_with(struct kl_participant *s, const char *format) {
 }
 
 void kl_participant_free(struct kl_participant *s) {
-    if (s->start != s->given) s->heap.put(s->start);
-    s->heap.put(s->given);
-    s->heap.put(s->start_before);
+    if (s->start != s->given) free(s->start);
+    free(s->given);
+    free(s->start_before);
     kl_participant_past_forget(s, &(struct kl_digest){0});
     kl_participant_snapshot_forget(s);
     kl_participant_direct_forget(s);

@@ -3,8 +3,8 @@
  * §9; docs/design.md §5.
  *
  * Pure but for libsodium: events with their time come in; messages, datagrams and news are taken out. No
- * clock, socket, thread, file. Not thread-safe. The heap is the caller's (struct kl_heap): for start data,
- * for a snapshot, and a block of history each few minutes of play.
+ * clock, socket, thread, file. Not thread-safe. Of the heap: start data, a snapshot, and a block of history
+ * each few minutes of play.
  *
  * The caller calls
  * - first kl_participant_init() and kl_participant_begin();
@@ -86,12 +86,6 @@ struct kl_participant_status {
     struct kl_proof seal; /* the newest, as it came: end 0: none */
 };
 
-/* malloc and free, or replacements. */
-struct kl_heap {
-    void *(*get)(size_t len); /* NULL: no memory */
-    void (*put)(void *block); /* NULL is allowed */
-};
-
 /* The password: the client and the relay prove it to each other before the client is in the room. */
 struct kl_participant_door {
     bool has_password;
@@ -167,7 +161,6 @@ struct kl_participant {
     struct kl_msg errand;          /* is said instead; kind 0: a room is entered */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh, until the first WELCOME */
     bool sparing;
-    struct kl_heap heap;
     struct kl_held *held;
     uint32_t held_frames;
     struct kl_dial dial;
@@ -249,7 +242,6 @@ struct kl_participant_config {
     bool sparing; /* a metered link: nothing is repeated half a frame later, even if the room does that */
     bool
         direct; /* players whose bytes this client loads may know its address, and get its samples straight */
-    struct kl_heap heap;
     struct kl_held *held; /* borrowed until its end */
     uint32_t held_frames;
 };

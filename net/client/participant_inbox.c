@@ -1,5 +1,6 @@
 /* Each message of the relay has its function here. net/PROTOCOL.md §7. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/client/participant_parts.h"
@@ -62,7 +63,7 @@ static void start_is_here(struct kl_participant *s) {
 /* The relay cannot send the frames after ours: the game begins anew. */
 static void begin_anew(struct kl_participant *s, uint64_t now_us) {
     if (s->start != s->given) { /* the caller may still look at it */
-        s->heap.put(s->start_before);
+        free(s->start_before);
         s->start_before = s->start;
     }
     s->start = NULL;
@@ -81,7 +82,7 @@ static void fetch(struct kl_participant *s, const struct kl_prepare *p) {
     s->status.data_total = p->data_bytes;
     s->status.data_done = 0;
     s->start_len = 0;
-    if (s->start != s->given) s->heap.put(s->start);
+    if (s->start != s->given) free(s->start);
     s->start = NULL;
     if (s->is_given && s->given_len == p->data_bytes) { /* our own start data is not sent back to us */
         s->start = s->given;
@@ -89,7 +90,7 @@ static void fetch(struct kl_participant *s, const struct kl_prepare *p) {
         start_is_here(s);
         return;
     }
-    s->start = p->data_bytes <= KL_START_BYTES_MAX ? s->heap.get(p->data_bytes ? p->data_bytes : 1) : NULL;
+    s->start = p->data_bytes <= KL_START_BYTES_MAX ? malloc(p->data_bytes ? p->data_bytes : 1) : NULL;
     if (!s->start) {
         kl_participant_end(s, "no memory for the room's start data");
         return;
@@ -151,7 +152,7 @@ static void on_verdict(struct kl_participant *s, const struct kl_verdict *v) {
 
 static void on_send(struct kl_participant *s, bool bare) {
     if (s->is_given && s->status.bare != bare && s->start != s->given) { /* others are here now */
-        s->heap.put(s->given);
+        free(s->given);
         s->given = NULL;
         s->is_given = false;
         s->uploaded = 0;

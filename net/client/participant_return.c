@@ -2,6 +2,7 @@
  * silent, begin_return() begins a new session, kl_participant_next_entry() makes RETURN,
  * kl_participant_returned() acts on the WELCOME. net/ROOMS.md §7, kept seats. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/client/participant_parts.h"
@@ -20,10 +21,10 @@
 void kl_participant_past_forget(struct kl_participant *s, const struct kl_digest *before) {
     void *block;
     while ((block = kl_history_drop(&s->past)) != NULL)
-        s->heap.put(block);
-    s->heap.put(s->past.devices);
+        free(block);
+    free(s->past.devices);
     for (KL_EACH(seat, s->past.touched))
-        s->heap.put(s->past.pad[seat]);
+        free(s->past.pad[seat]);
     kl_history_init(&s->past, before->end, before->intervals);
     s->chain = *before;
     s->marks = s->owns = 0;
@@ -64,19 +65,19 @@ static bool make_place(struct kl_participant *s, const struct kl_frame *f) {
     struct kl_history *h = &s->past;
     uint8_t seats = kl_history_wants_pads(h, f);
     if (seats) {
-        struct kl_pad *pads = s->heap.get(KL_PIECE_FRAMES * sizeof *pads);
+        struct kl_pad *pads = malloc(KL_PIECE_FRAMES * sizeof *pads);
         if (pads) kl_history_give_pads(h, kl_first(seats), pads);
         return pads;
     }
     if (kl_history_wants_devices(h, f)) {
-        struct kl_history_devices *devices = s->heap.get(sizeof *devices);
+        struct kl_history_devices *devices = malloc(sizeof *devices);
         if (devices) kl_history_give_devices(h, devices);
         return devices;
     }
     unsigned count = 0;
     for (const struct kl_history_block *b = h->oldest; b; b = b->next)
         count++;
-    void *block = count < PAST_BLOCKS ? s->heap.get(KL_HISTORY_BLOCK) : NULL;
+    void *block = count < PAST_BLOCKS ? malloc(KL_HISTORY_BLOCK) : NULL;
     if (!block) block = kl_history_drop(h);
     kl_history_give(h, block);
     return block;

@@ -3,6 +3,7 @@
  * An upload shares the player's uplink with their inputs. It begins slowly, grows as long as round trips
  * stay as they were, quickly until they grow for the first time, and gives way when they do: so it uses the
  * rest of the link beside the inputs, and no queue builds up before them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/client/participant_parts.h"
@@ -31,7 +32,7 @@ bool kl_participant_asked(struct kl_participant *s, struct kl_ask *ask) {
 void kl_participant_give_snapshot(struct kl_participant *s, uint32_t keyframe, bool based, uint8_t *packed,
                                   uint32_t len) {
     struct kl_participant_snapshot *snapshot = &s->snapshot;
-    s->heap.put(snapshot->given);
+    free(snapshot->given);
     snapshot->given = packed;
     snapshot->given_len = len;
     snapshot->given_keyframe = keyframe;
@@ -85,14 +86,14 @@ void kl_participant_take_ask(struct kl_participant *s, const struct kl_ask *ask)
 }
 
 void kl_participant_snapshot_drop(struct kl_participant *s) {
-    s->heap.put(s->snapshot.coming);
+    free(s->snapshot.coming);
     s->snapshot.coming = NULL;
     s->snapshot.begins = s->snapshot.rewind_wanted = s->snapshot.goes_back = false;
 }
 
 void kl_participant_snapshot_forget(struct kl_participant *s) {
-    s->heap.put(s->snapshot.given);
-    s->heap.put(s->snapshot.coming);
+    free(s->snapshot.given);
+    free(s->snapshot.coming);
     memset(&s->snapshot, 0, sizeof s->snapshot);
 }
 
@@ -109,7 +110,7 @@ void kl_participant_take_offer(struct kl_participant *s, const struct kl_offer *
     snapshot->have = 0;
     /* The relay knows of our consent; another word counts for nothing. */
     bool consents = kl_participant_consents(&s->status, s->hello.consent);
-    snapshot->coming = consents ? s->heap.get(o->packed) : NULL;
+    snapshot->coming = consents ? malloc(o->packed) : NULL;
     if (snapshot->coming) return;
     snapshot->healed = (struct kl_healed){.keyframe = o->keyframe, .how = KL_HEALED_NOT};
     snapshot->healed_wanted = true;
@@ -191,7 +192,7 @@ bool kl_participant_next_given(struct kl_participant *participant, uint64_t now_
     memcpy(m->snapshot.piece.bytes, s->given + s->given_sent, len);
     s->given_sent += len;
     if (s->given_sent < s->given_len) return true;
-    participant->heap.put(s->given);
+    free(s->given);
     s->given = NULL;
     return true;
 }

@@ -11,7 +11,7 @@
 #include "net/platform/wait.h"
 #include "net/transport/link_state.h"
 
-void kl_link_destroy(struct kl_link *l) {
+static void destroy(struct kl_link *l) {
     kl_enet_feed_close(&l->enet);
     kl_socket_close(l->sink.socket);
     kl_socket_close(l->socket);
@@ -68,7 +68,6 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
         .run_len = config->run_len,
         .has_password = config->password != NULL,
         .sparing = config->sparing,
-        .heap = {malloc, free},
         .held = l->held,
         .held_frames = KL_HELD_FRAMES,
     };
@@ -93,7 +92,7 @@ int kl_link_make(struct kl_link **out, const struct kl_link_config *config, char
     l->socket = kl_socket_open();
     if (l->socket < 0 || !kl_enet_sink_open(&l->sink) || !kl_link_open_enet(l)) {
         snprintf(err, err_len, "no socket for a connection: %s", strerror(errno));
-        kl_link_destroy(l);
+        destroy(l);
         return -1;
     }
     kl_socket_enlarge(l->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
@@ -107,7 +106,7 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
     int failed = kl_thread_start(&l->thread, "keylock-net", kl_link_thread, l);
     if (failed) {
         snprintf(err, err_len, "no thread for a connection: %s", strerror(failed));
-        kl_link_destroy(l);
+        destroy(l);
         return -1;
     }
     *out = l;
@@ -119,7 +118,7 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms) {
     kl_participant_leave(kl_link_hold(l), kl_now_us() + linger_ms * UINT64_C(1000));
     kl_link_release(l);
     kl_thread_join(&l->thread);
-    kl_link_destroy(l);
+    destroy(l);
 }
 
 /* --- the frontend's thread --- */

@@ -138,7 +138,6 @@ static void begin(const uint8_t kind) {
                                            .fresh = kind & 1,
                                            .has_password = kind & 2,
                                            .direct = kind & 8,
-                                           .heap = {malloc, free},
                                            .held = held,
                                            .held_frames = KL_HELD_FRAMES};
     static const uint8_t seed[KL_SEAT_SEED] = {1};

@@ -4,7 +4,7 @@ struct kl_participant *s;
 
 void begin_participant(bool has_password, bool fresh) {
     const struct kl_participant_config config = {
-        .relay = "relay:1", .has_password = has_password, .fresh = fresh, .heap = {malloc, free}};
+        .relay = "relay:1", .has_password = has_password, .fresh = fresh};
     kl_participant_init(s, &config);
     s->joined = true;
     s->dial.s.stage = KL_DIAL_CONNECTED;

@@ -14,7 +14,6 @@ const struct player_world *player_world;
 void player_begin(struct player *p, struct kl_participant_config *config, uint64_t now_us) {
     config->relay = "relay:1";
     config->offers = KL_CIPHER_CHACHA20;
-    config->heap = (struct kl_heap){malloc, free};
     config->held = p->held;
     config->held_frames = PLAYER_HELD;
     kl_participant_init(&p->participant, config);

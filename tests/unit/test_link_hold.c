@@ -17,7 +17,7 @@ static struct kl_link *l;
 
 static int set_up(void **state) {
     (void)state;
-    const struct kl_participant_config config = {.relay = "relay:1", .heap = {malloc, free}};
+    const struct kl_participant_config config = {.relay = "relay:1"};
     l = calloc(1, sizeof *l);
     if (!l || sodium_init() < 0) return -1;
     kl_participant_init(&l->participant, &config);

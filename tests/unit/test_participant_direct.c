@@ -17,8 +17,7 @@ static const uint8_t host[2][KL_PEER_HOST] = {{[10] = 0xff, 0xff, 192, 0, 2, 1},
 static struct kl_peers peers[2]; /* that each is told */
 
 static void begin(unsigned i, bool direct, uint8_t consent) {
-    const struct kl_participant_config config = {
-        .relay = "relay:1", .direct = direct, .heap = {malloc, free}};
+    const struct kl_participant_config config = {.relay = "relay:1", .direct = direct};
     struct kl_params params = {.subframes = true, .players = 2, .fps_uhz = 60000000};
     kl_participant_init(participant[i], &config);
     participant[i]->hello.consent = consent;

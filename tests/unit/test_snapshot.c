@@ -80,7 +80,6 @@ static int set_up(void **state) {
     if (!l || sodium_init() < 0) return -1;
     l->kick_fd = -1;
     l->participant.status.phase = KL_PARTICIPANT_PLAYING;
-    l->participant.heap = (struct kl_heap){malloc, free};
     kl_history_init(&l->participant.past, 0, 0);
     match.link = l;
     match.control.socket = -1;
