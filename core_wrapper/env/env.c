@@ -1,6 +1,7 @@
 #include "core_wrapper/env/env.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core_wrapper/env/env_answers.h"
 #include "core_wrapper/words/own_options.h"
@@ -34,6 +35,10 @@ static bool call_in_room(struct kl_emulator *e, unsigned cmd, void *data) {
     switch (entry->room) {
     case KL_ENV_FORWARD: answer = kl_env_forward(e, cmd, data); break;
     case KL_ENV_ANSWER: answer = entry->answer(e, cmd, data); break;
+    case KL_ENV_GIVE:
+        if (data) memcpy(data, entry->value, entry->value_bytes);
+        answer = true; /* a core that passes no place only asks whether there is an answer */
+        break;
     case KL_ENV_REFUSE: break;
     }
     if (entry->part == KL_PART_CORE)

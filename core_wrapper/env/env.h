@@ -7,6 +7,7 @@
 enum kl_env_way {
     KL_ENV_FORWARD, /* to the frontend as it is */
     KL_ENV_ANSWER,  /* by the wrapper, which may use the frontend */
+    KL_ENV_GIVE,    /* one value everywhere */
     KL_ENV_REFUSE,  /* as a frontend that does not know it */
 };
 
@@ -22,9 +23,10 @@ struct kl_env_entry {
     unsigned cmd; /* with its flags: 44 and 44|EXPERIMENTAL are two calls */
     const char *name;
     enum kl_env_part part;
-    enum kl_env_way alone, room;
-    bool (*answer)(struct kl_emulator *e, unsigned cmd,
-                   void *data); /* the answer in a room, if `room` is KL_ENV_ANSWER */
+    enum kl_env_way room; /* alone, all calls but GET_LIBRETRO_PATH go to the frontend */
+    bool (*answer)(struct kl_emulator *e, unsigned cmd, void *data); /* if `room` is KL_ENV_ANSWER */
+    const void *value;                                               /* if `room` is KL_ENV_GIVE */
+    size_t value_bytes;
     const char *why;
 };
 

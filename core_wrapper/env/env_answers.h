@@ -10,30 +10,19 @@
 #define KL_ANSWER(name) bool kl_env_##name(struct kl_emulator *e, unsigned cmd, void *data)
 
 /* env_ask.c: questions of the core */
-KL_ANSWER(can_dupe);
-KL_ANSWER(overscan);
 KL_ANSWER(libretro_path);
 KL_ANSWER(save_dir);
 KL_ANSWER(variable);
 KL_ANSWER(variable_update);
 KL_ANSWER(set_variable);
 KL_ANSWER(options_version);
-KL_ANSWER(language);
-KL_ANSWER(username);
 KL_ANSWER(perf);
 KL_ANSWER(rumble);
 KL_ANSWER(led);
-KL_ANSWER(capabilities);
-KL_ANSWER(bitmasks);
 KL_ANSWER(av_enable);
-KL_ANSWER(fastforwarding);
 KL_ANSWER(refresh_rate);
-KL_ANSWER(max_users);
 KL_ANSWER(throttle);
-KL_ANSWER(savestate_context);
 KL_ANSWER(game_info_ext);
-KL_ANSWER(disk_version);
-KL_ANSWER(yes);
 
 /* core_log.c */
 KL_ANSWER(log);
@@ -44,7 +33,6 @@ KL_ANSWER(pixel_format);
 KL_ANSWER(descriptors);
 KL_ANSWER(keyboard);
 KL_ANSWER(disk);
-KL_ANSWER(disk_ext);
 KL_ANSWER(options);
 KL_ANSWER(display_callback);
 KL_ANSWER(frame_time);

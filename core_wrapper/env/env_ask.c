@@ -5,60 +5,16 @@
 #include "core_wrapper/env/env_answers.h"
 
 /* Most questions take a pointer to the answer; a core that passes none only asks whether there is one. */
-static bool give_bool(void *data, bool v) {
-    if (data) *(bool *)data = v;
-    return true;
-}
-static bool give_unsigned(void *data, unsigned v) {
-    if (data) *(unsigned *)data = v;
-    return true;
-}
 static bool give_string(void *data, const char *v) {
     if (data) *(const char **)data = v;
     return true;
 }
 
-bool kl_env_can_dupe(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_bool(data, true);
-}
-bool kl_env_overscan(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_bool(data, false);
-}
-bool kl_env_fastforwarding(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_bool(data, false);
-}
-bool kl_env_bitmasks(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_bool(data, true);
-}
-bool kl_env_max_users(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_unsigned(data, KL_MAX_SEATS);
-}
-bool kl_env_language(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_unsigned(data, RETRO_LANGUAGE_ENGLISH);
-}
-bool kl_env_disk_version(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_unsigned(data, 1);
-}
-bool kl_env_username(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_string(data, "Keylock");
-}
 bool kl_env_libretro_path(struct kl_emulator *e, unsigned cmd, void *data) {
     return (void)cmd, give_string(data, e->core.path);
 }
 bool kl_env_save_dir(struct kl_emulator *e, unsigned cmd, void *data) {
     return (void)cmd, give_string(data, e->save_dir);
-}
-bool kl_env_yes(struct kl_emulator *e, unsigned cmd, void *data) {
-    return (void)e, (void)cmd, give_bool(data, true);
-}
-
-bool kl_env_capabilities(struct kl_emulator *e, unsigned cmd, void *data) {
-    (void)e, (void)cmd;
-    if (data)
-        *(uint64_t *)data = 1u << RETRO_DEVICE_JOYPAD | 1u << RETRO_DEVICE_MOUSE |
-                            1u << RETRO_DEVICE_KEYBOARD | 1u << RETRO_DEVICE_LIGHTGUN |
-                            1u << RETRO_DEVICE_ANALOG | 1u << RETRO_DEVICE_POINTER;
-    return true;
 }
 
 /* Bit 0: picture, bit 1: sound. The sound stays on: switched off it changes some cores' state. */
@@ -88,12 +44,6 @@ bool kl_env_throttle(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
-bool kl_env_savestate_context(struct kl_emulator *e, unsigned cmd, void *data) {
-    (void)e, (void)cmd;
-    if (data) *(int *)data = RETRO_SAVESTATE_CONTEXT_NORMAL;
-    return true;
-}
-
 /* --- options --- */
 
 /* Before the room has given its options, the player's own are asked for and kept: the host's become the
@@ -120,7 +70,8 @@ bool kl_env_variable_update(struct kl_emulator *e, unsigned cmd, void *data) {
     bool playing = e->phase >= KL_PHASE_FREE && e->load == KL_LOAD_NONE;
     bool updated = playing && e->options.updated;
     if (playing) e->options.updated = false;
-    return give_bool(data, updated);
+    if (data) *(bool *)data = updated;
+    return true;
 }
 
 bool kl_env_set_variable(struct kl_emulator *e, unsigned cmd, void *data) {
@@ -134,7 +85,8 @@ bool kl_env_set_variable(struct kl_emulator *e, unsigned cmd, void *data) {
 bool kl_env_options_version(struct kl_emulator *e, unsigned cmd, void *data) {
     unsigned v = 0;
     if (!kl_env_forward(e, cmd, &v)) v = 0;
-    return give_unsigned(data, v < 2 ? v : 2);
+    if (data) *(unsigned *)data = v < 2 ? v : 2;
+    return true;
 }
 
 /* --- content --- */

@@ -6,10 +6,6 @@ static void log_nothing(enum retro_log_level level, const char *format, ...) {
     (void)level, (void)format;
 }
 
-static bool ask_frontend(const struct kl_emulator *like, unsigned cmd, void *data) {
-    return like->front->environment && like->front->environment(cmd, data);
-}
-
 static bool give_rumble(const struct kl_emulator *like, struct retro_rumble_interface *r) {
     *r = like->told.rumble;
     return r->set_rumble_state != NULL;
@@ -32,7 +28,8 @@ bool kl_env_shut(const struct kl_emulator *like, unsigned cmd, void *data) {
     case RETRO_ENVIRONMENT_GET_CORE_ASSETS_DIRECTORY:
     case RETRO_ENVIRONMENT_GET_CORE_OPTIONS_VERSION:
     case RETRO_ENVIRONMENT_GET_MESSAGE_INTERFACE_VERSION:
-    case RETRO_ENVIRONMENT_GET_PREFERRED_HW_RENDER: return ask_frontend(like, cmd, data);
+    case RETRO_ENVIRONMENT_GET_PREFERRED_HW_RENDER:
+        return like->front->environment && like->front->environment(cmd, data);
     case RETRO_ENVIRONMENT_GET_RUMBLE_INTERFACE: return give_rumble(like, data);
     case RETRO_ENVIRONMENT_GET_LED_INTERFACE: return give_led(like, data);
     case RETRO_ENVIRONMENT_GET_LOG_INTERFACE:

@@ -12,17 +12,23 @@
 #define LOCAL  KL_PART_LOCAL
 #define ASKS   KL_PART_NONE
 
-#define FORWARD      KL_ENV_FORWARD, KL_ENV_FORWARD, NULL
-#define ANSWER(name) KL_ENV_FORWARD, KL_ENV_ANSWER, kl_env_##name
-#define REFUSE       KL_ENV_FORWARD, KL_ENV_REFUSE, NULL
+#define FORWARD       KL_ENV_FORWARD, NULL, NULL, 0
+#define ANSWER(name)  KL_ENV_ANSWER, kl_env_##name, NULL, 0
+#define GIVE(type, v) KL_ENV_GIVE, NULL, &(const type){v}, sizeof(type)
+#define REFUSE        KL_ENV_REFUSE, NULL, NULL, 0
+
+/* All that the lock carries. */
+#define DEVICES                                                                                              \
+    (1u << RETRO_DEVICE_JOYPAD | 1u << RETRO_DEVICE_MOUSE | 1u << RETRO_DEVICE_KEYBOARD |                    \
+     1u << RETRO_DEVICE_LIGHTGUN | 1u << RETRO_DEVICE_ANALOG | 1u << RETRO_DEVICE_POINTER)
 
 /* Every environment call of libretro.h; calls newer than Debian 12's header stand by number. Alone, all
  * calls but one are forwarded: FORWARD, ANSWER and REFUSE are for a room. "Twice" means the load at the
  * room's start, which the frontend must not notice. 4, 5 and 20 are no longer calls. */
 static const struct kl_env_entry table[] = {
     {1, "SET_ROTATION", LOCKED, ANSWER(rotation), "told again only where it changes"},
-    {2, "GET_OVERSCAN", ASKS, ANSWER(overscan), "a player's setting; cropped everywhere"},
-    {3, "GET_CAN_DUPE", ASKS, ANSWER(can_dupe),
+    {2, "GET_OVERSCAN", ASKS, GIVE(bool, false), "a player's setting; cropped everywhere"},
+    {3, "GET_CAN_DUPE", ASKS, GIVE(bool, true),
      "true everywhere; a frontend that cannot is shown the kept picture"},
     {6, "SET_MESSAGE", LOCAL, FORWARD, "only shown"},
     {7, "SHUTDOWN", ASKS, FORWARD, "the emulated machine went off, at the same frame everywhere"},
@@ -42,14 +48,13 @@ static const struct kl_env_entry table[] = {
     {17, "GET_VARIABLE_UPDATE", ASKS, ANSWER(variable_update),
      "the room's options change by command, at the same frame everywhere"},
     {18, "SET_SUPPORT_NO_GAME", LOCKED, ANSWER(no_game), "kept; told before anything is loaded"},
-    {19, "GET_LIBRETRO_PATH", ASKS, KL_ENV_ANSWER, KL_ENV_ANSWER, kl_env_libretro_path,
-     "of the core, not of the wrapper"},
+    {19, "GET_LIBRETRO_PATH", ASKS, ANSWER(libretro_path), "of the core, not of the wrapper"},
     {21, "SET_FRAME_TIME_CALLBACK", CORE, ANSWER(frame_time),
      "always the reference; the frontend's follows the wall"},
     {22, "SET_AUDIO_CALLBACK", CORE, REFUSE, "asynchronous, from any thread; cores push then"},
     {23, "GET_RUMBLE_INTERFACE", ASKS, ANSWER(rumble),
      "own seats only, mapped to the local port; off while the game stands"},
-    {24, "GET_INPUT_DEVICE_CAPABILITIES", ASKS, ANSWER(capabilities),
+    {24, "GET_INPUT_DEVICE_CAPABILITIES", ASKS, GIVE(uint64_t, DEVICES),
      "all that the lock carries, everywhere"},
     {X(25), "GET_SENSOR_INTERFACE", ASKS, REFUSE, "the lock carries no sensors"},
     {X(26), "GET_CAMERA_INTERFACE", ASKS, REFUSE, "the lock carries no pictures"},
@@ -69,8 +74,8 @@ static const struct kl_env_entry table[] = {
     {X(36), "SET_MEMORY_MAPS", CORE, ANSWER(memory_maps),
      "copies: cheats and the network command write through it"},
     {37, "SET_GEOMETRY", LOCKED, ANSWER(geometry), "told again only where it changes"},
-    {38, "GET_USERNAME", ASKS, ANSWER(username), "the same everywhere"},
-    {39, "GET_LANGUAGE", ASKS, ANSWER(language), "English everywhere"},
+    {38, "GET_USERNAME", ASKS, GIVE(char *, "Keylock"), "the same everywhere"},
+    {39, "GET_LANGUAGE", ASKS, GIVE(unsigned, RETRO_LANGUAGE_ENGLISH), "English everywhere"},
     {X(40), "GET_CURRENT_SOFTWARE_FRAMEBUFFER", ASKS, REFUSE,
      "pictures may be hidden or kept; the core has its own buffer"},
     {X(41), "GET_HW_RENDER_INTERFACE", ASKS, FORWARD, "the frontend's context"},
@@ -86,9 +91,9 @@ static const struct kl_env_entry table[] = {
     {X(47), "GET_AUDIO_VIDEO_ENABLE", ASKS, ANSWER(av_enable),
      "no picture in frames that will not be seen; sound always"},
     {X(48), "GET_MIDI_INTERFACE", ASKS, REFUSE, "the lock carries no MIDI"},
-    {X(49), "GET_FASTFORWARDING", ASKS, ANSWER(fastforwarding), "never"},
+    {X(49), "GET_FASTFORWARDING", ASKS, GIVE(bool, false), "never"},
     {X(50), "GET_TARGET_REFRESH_RATE", ASKS, ANSWER(refresh_rate), "the room's: the core's own rate"},
-    {X(51), "GET_INPUT_BITMASKS", ASKS, ANSWER(bitmasks), "served from the locked frame"},
+    {X(51), "GET_INPUT_BITMASKS", ASKS, GIVE(bool, true), "served from the locked frame"},
     {52, "GET_CORE_OPTIONS_VERSION", ASKS, ANSWER(options_version), "not more than the wrapper keeps"},
     {53, "SET_CORE_OPTIONS", LOCKED, ANSWER(options),
      "kept, and shown by the frontend once, with the wrapper's own"},
@@ -96,11 +101,11 @@ static const struct kl_env_entry table[] = {
      "kept, and shown by the frontend once, with the wrapper's own"},
     {55, "SET_CORE_OPTIONS_DISPLAY", LOCAL, FORWARD, "only shown; the frontend copies"},
     {56, "GET_PREFERRED_HW_RENDER", ASKS, FORWARD, "what this machine can do"},
-    {57, "GET_DISK_CONTROL_INTERFACE_VERSION", ASKS, ANSWER(disk_version), "1 everywhere"},
-    {58, "SET_DISK_CONTROL_EXT_INTERFACE", CORE, ANSWER(disk_ext), "a swap is a command, as above"},
+    {57, "GET_DISK_CONTROL_INTERFACE_VERSION", ASKS, GIVE(unsigned, 1), "1 everywhere"},
+    {58, "SET_DISK_CONTROL_EXT_INTERFACE", CORE, ANSWER(disk), "a swap is a command, as above"},
     {59, "GET_MESSAGE_INTERFACE_VERSION", ASKS, FORWARD, "only shown"},
     {60, "SET_MESSAGE_EXT", LOCAL, FORWARD, "only shown"},
-    {61, "GET_INPUT_MAX_USERS", ASKS, ANSWER(max_users), "the lock's seats, everywhere"},
+    {61, "GET_INPUT_MAX_USERS", ASKS, GIVE(unsigned, KL_MAX_SEATS), "the lock's seats, everywhere"},
     {62, "SET_AUDIO_BUFFER_STATUS_CALLBACK", CORE, REFUSE, "frame-skipping by one machine's sound card"},
     {63, "SET_MINIMUM_AUDIO_LATENCY", LOCAL, REFUSE, "belongs to the call above; re-inits the sound"},
     {64, "SET_FASTFORWARDING_OVERRIDE", LOCAL, REFUSE, "the pace is the room's"},
@@ -114,9 +119,10 @@ static const struct kl_env_entry table[] = {
      "a proxy: the library is loaded twice"},
     {70, "SET_VARIABLE", LOCKED, ANSWER(set_variable), "the core's own change, at the same frame everywhere"},
     {X(71), "GET_THROTTLE_STATE", ASKS, ANSWER(throttle), "none, at the core's rate"},
-    {X(72), "GET_SAVESTATE_CONTEXT", ASKS, ANSWER(savestate_context), "normal everywhere: FBNeo goes by it"},
+    {X(72), "GET_SAVESTATE_CONTEXT", ASKS, GIVE(int, RETRO_SAVESTATE_CONTEXT_NORMAL),
+     "normal everywhere: FBNeo goes by it"},
     {X(73), "GET_HW_RENDER_CONTEXT_NEGOTIATION_INTERFACE_SUPPORT", ASKS, FORWARD, "what this machine can do"},
-    {74, "GET_JIT_CAPABLE", ASKS, ANSWER(yes), "every machine that we build for is"},
+    {74, "GET_JIT_CAPABLE", ASKS, GIVE(bool, true), "every machine that we build for is"},
     {X(75), "GET_MICROPHONE_INTERFACE", ASKS, REFUSE, "the lock carries no sound"},
     {76, "SET_NETPACKET_INTERFACE (old)", CORE, REFUSE, "RetroArch's netplay beside the lock"},
     {X(77), "GET_DEVICE_POWER", ASKS, REFUSE, "one player's battery"},

@@ -223,17 +223,10 @@ static void show_disks(struct kl_emulator *e) {
 }
 
 bool kl_env_disk(struct kl_emulator *e, unsigned cmd, void *data) {
-    (void)cmd;
+    bool extended = cmd == RETRO_ENVIRONMENT_SET_DISK_CONTROL_EXT_INTERFACE;
+    size_t bytes = extended ? sizeof e->told.disk_control : sizeof(struct retro_disk_control_callback);
     memset(&e->told.disk_control, 0, sizeof e->told.disk_control);
-    if (data) memcpy(&e->told.disk_control, data, sizeof(struct retro_disk_control_callback));
-    show_disks(e);
-    return true;
-}
-
-bool kl_env_disk_ext(struct kl_emulator *e, unsigned cmd, void *data) {
-    (void)cmd;
-    memset(&e->told.disk_control, 0, sizeof e->told.disk_control);
-    if (data) memcpy(&e->told.disk_control, data, sizeof e->told.disk_control);
+    if (data) memcpy(&e->told.disk_control, data, bytes);
     show_disks(e);
     return true;
 }

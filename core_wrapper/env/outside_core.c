@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/env/env.h"
 #include "core_wrapper/env/env_answers.h"
 #include "core_wrapper/env/outside.h"
 #include "core_wrapper/words/own_options.h"
