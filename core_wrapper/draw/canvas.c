@@ -69,38 +69,30 @@ static uint32_t native(enum retro_pixel_format format, uint32_t rgb) {
     }
 }
 
-void kl_canvas_fill(const struct kl_canvas *c, int x, int y, int w, int h, uint32_t rgb) {
+/* Of each pixel an eighth of the bits in `keep` stays; `add` is put over it. */
+static void paint(const struct kl_canvas *c, int x, int y, int w, int h, uint32_t keep, uint32_t add) {
     struct box b;
     if (!box_of(c, x, y, w, h, &b)) return;
-    uint32_t v = native(c->format, rgb);
     for (unsigned row = 0; row < b.h; row++) {
-        uint8_t *line = c->pixels + (b.y + row) * c->pitch;
-        if (kl_canvas_pixel_bytes(c->format) == 4)
-            for (unsigned i = 0; i < b.w; i++)
-                ((uint32_t *)(void *)line)[b.x + i] = v;
-        else
-            for (unsigned i = 0; i < b.w; i++)
-                ((uint16_t *)(void *)line)[b.x + i] = (uint16_t)v;
+        void *line = c->pixels + (b.y + row) * c->pitch;
+        for (unsigned i = b.x; i < b.x + b.w; i++)
+            if (kl_canvas_pixel_bytes(c->format) == 4) {
+                uint32_t *p = (uint32_t *)line + i;
+                *p = (*p >> 3 & keep) | add;
+            } else {
+                uint16_t *p = (uint16_t *)line + i;
+                *p = (uint16_t)((*p >> 3 & keep) | add);
+            }
     }
 }
 
+void kl_canvas_fill(const struct kl_canvas *c, int x, int y, int w, int h, uint32_t rgb) {
+    paint(c, x, y, w, h, 0, native(c->format, rgb));
+}
+
+/* The mask has the bits of each channel that are left after the shift. */
 void kl_canvas_shade(const struct kl_canvas *c, int x, int y, int w, int h) {
-    struct box b;
-    if (!box_of(c, x, y, w, h, &b)) return;
-    uint32_t keep = native(c->format, 0x1f1f1f); /* the bits of each channel that are left after the shift */
-    for (unsigned row = 0; row < b.h; row++) {
-        uint8_t *line = c->pixels + (b.y + row) * c->pitch;
-        if (kl_canvas_pixel_bytes(c->format) == 4)
-            for (unsigned i = 0; i < b.w; i++) {
-                uint32_t *p = (uint32_t *)(void *)line + b.x + i;
-                *p = *p >> 3 & keep;
-            }
-        else
-            for (unsigned i = 0; i < b.w; i++) {
-                uint16_t *p = (uint16_t *)(void *)line + b.x + i;
-                *p = (uint16_t)(*p >> 3 & keep);
-            }
-    }
+    paint(c, x, y, w, h, native(c->format, 0x1f1f1f), 0);
 }
 
 /* --- text --- */

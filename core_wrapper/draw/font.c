@@ -1,6 +1,5 @@
 #include "core_wrapper/draw/font.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -160,26 +160,26 @@ static void make_v0(struct retro_variable out[KL_OWN_MAX]) {
 
 /* --- lists with ours at the end: malloced, ended by zeros; NULL without memory --- */
 
-static void *grown(const void *theirs, size_t n, size_t size) {
-    char *list = calloc(n + kl_own_count() + 1, size);
-    if (list && n) memcpy(list, theirs, n * size);
+/* Entries begin with their key. *n: those of theirs, which may be NULL. */
+static void *grown(const void *theirs, size_t size, size_t *n) {
+    const char *at = theirs;
+    for (*n = 0; at && *n < OPTIONS_MAX && *(const char *const *)(const void *)at; ++*n)
+        at += size;
+    char *list = calloc(*n + kl_own_count() + 1, size);
+    if (list && *n) memcpy(list, theirs, *n * size);
     return list;
 }
 
 static struct retro_variable *join_v0(const struct retro_variable *theirs) {
-    size_t n = 0;
-    while (theirs && n < OPTIONS_MAX && theirs[n].key)
-        n++;
-    struct retro_variable *all = grown(theirs, n, sizeof *all);
+    size_t n;
+    struct retro_variable *all = grown(theirs, sizeof *all, &n);
     if (all) make_v0(all + n);
     return all;
 }
 
 static struct retro_core_option_definition *join_v1(const struct retro_core_option_definition *theirs) {
-    size_t n = 0;
-    while (theirs && n < OPTIONS_MAX && theirs[n].key)
-        n++;
-    struct retro_core_option_definition *all = grown(theirs, n, sizeof *all);
+    size_t n;
+    struct retro_core_option_definition *all = grown(theirs, sizeof *all, &n);
     if (all) memcpy(all + n, own_v1, count * sizeof *own_v1);
     return all;
 }
@@ -198,20 +198,16 @@ static struct retro_core_option_v2_category *
 join_categories(const struct retro_core_option_v2_category *theirs) {
     static const struct retro_core_option_v2_category ours = {CATEGORY, "Keylock",
                                                               "The room that this machine plays in."};
-    size_t n = 0;
-    while (theirs && n < OPTIONS_MAX && theirs[n].key)
-        n++;
-    struct retro_core_option_v2_category *all = grown(theirs, n, sizeof *all);
+    size_t n;
+    struct retro_core_option_v2_category *all = grown(theirs, sizeof *all, &n);
     if (all) all[n] = ours;
     return all;
 }
 
 static bool join_v2(struct retro_core_options_v2 *out, const struct retro_core_options_v2 *theirs) {
-    size_t n = 0;
-    while (theirs && theirs->definitions && n < OPTIONS_MAX && theirs->definitions[n].key)
-        n++;
+    size_t n;
     out->categories = join_categories(theirs ? theirs->categories : NULL);
-    out->definitions = grown(n ? theirs->definitions : NULL, n, sizeof *out->definitions);
+    out->definitions = grown(theirs ? theirs->definitions : NULL, sizeof *out->definitions, &n);
     for (unsigned i = 0; out->definitions && i < count; i++)
         own_v2(&out->definitions[n + i], &own_v1[i]);
     return out->categories && out->definitions;
