@@ -8,6 +8,7 @@
 #include "core_wrapper/match/session.h"
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
+#include "core_wrapper/match/control.h"
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/match/state.h"
@@ -155,7 +156,7 @@ static bool load_alone(bool special, unsigned type, const struct retro_game_info
 }
 
 static bool load_room(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
-    if (!kl_session_claim(m)) {
+    if (!kl_control_claim(m)) {
         kl_frontend_fail(&m->front, "run-ahead cannot join the room: turn run-ahead off");
         return false;
     }

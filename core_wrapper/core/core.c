@@ -69,12 +69,11 @@ static int find_symbols(struct kl_core *c, char *err, size_t err_len) {
 
 /* A copy under a name that nothing in this process has loaded, in a folder that only we can write to. */
 static int make_copy(struct kl_core *c, char *folder, size_t cap, char *err, size_t err_len) {
-    const char *base = strrchr(c->path, '/');
     void *bytes;
     size_t len;
     if (kl_copies_folder(folder, cap, err, err_len) != 0) return -1;
     int result =
-        kl_file_join(c->copy_path, sizeof(c->copy_path), folder, base ? base + 1 : c->path, err, err_len);
+        kl_file_join(c->copy_path, sizeof(c->copy_path), folder, kl_file_base(c->path), err, err_len);
     if (result == 0) result = kl_file_read(c->path, CORE_MAX, 0, &bytes, &len, err, err_len);
     if (result != 0) return -1;
     if (c->late) (void)kl_ctors_take(bytes, len, &c->ctors);

@@ -7,7 +7,6 @@
 #include <libretro.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "core_wrapper/core/ctors.h"
 

@@ -1,6 +1,5 @@
 #include "core_wrapper/core/declare.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

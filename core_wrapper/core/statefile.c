@@ -8,12 +8,9 @@
 
 #include "net/platform/file.h"
 #include "net/engine/facts.h"
+#include "net/engine/wire.h"
 
 static const char magic[8] = "RASTATE\1", rzip[8] = "#RZIPv\1#";
-
-static uint32_t get_u32(const uint8_t *p) {
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 /* --- reading --- */
 
@@ -52,7 +49,7 @@ static int parse_blocks(struct kl_statefile *s, const uint8_t *data, size_t len,
     bool seen = false, ended = false;
     while (!ended && len - at >= 8) {
         const uint8_t *block = data + at;
-        size_t size = get_u32(block + 4), left = len - at - 8;
+        size_t size = kl_u32_at(block + 4), left = len - at - 8;
         if (size > left) {
             snprintf(err, err_len, "%s is cut short: its block \"%.4s\" should have %zu bytes, %zu are there",
                      name, (const char *)block, size, left);

@@ -1,7 +1,6 @@
 #include "core_wrapper/frame/pace.h"
 
 #include <math.h>
-#include <string.h>
 
 /* --- the pace --- */
 

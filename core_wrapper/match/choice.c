@@ -193,10 +193,6 @@ static void follow_beside(struct kl_match *m) {
     }
 }
 
-const char *kl_choice_beside(struct kl_match *m) {
-    return m->choice.beside.room;
-}
-
 static void leave(struct kl_match *m) {
     forget_beside(m);
     kl_quick_close(m->choice.quick);
@@ -261,8 +257,15 @@ void kl_choice_netplay_over(struct kl_match *m) {
     m->choice.mode = KL_PLAY_ALONE;
 }
 
+/* The same with the next kl_choice_turn(): a pad is polled in the middle of a call that needs the link.
+ * False: in no room and on no way to one. */
+static bool leave_soon(struct kl_match *m) {
+    m->choice.leaves = kl_match_away(m->state);
+    return m->choice.leaves;
+}
+
 bool kl_choice_open(struct kl_match *m) {
-    kl_command_on(m, kl_choice_again, kl_choice_leave_soon);
+    kl_command_on(m, kl_choice_again, leave_soon);
     kl_room_request_own(&m->join.request, &m->config);
     see_menu(m, m->choice.menu);
     return go(m, wanted(m));
@@ -359,10 +362,6 @@ bool kl_choice_ended(struct kl_match *m) {
     return true;
 }
 
-bool kl_choice_quick(struct kl_match *m) {
-    return m->choice.quick;
-}
-
 bool kl_choice_still(struct kl_match *m) {
     return m->choice.mode != KL_PLAY_ALONE && !practises(m);
 }
@@ -398,11 +397,6 @@ void kl_choice_leave(struct kl_match *m) {
     if (!kl_match_away(m->state)) return;
     m->choice.left = true;
     change(m, KL_PLAY_ALONE);
-}
-
-bool kl_choice_leave_soon(struct kl_match *m) {
-    m->choice.leaves = kl_match_away(m->state);
-    return m->choice.leaves;
 }
 
 bool kl_choice_again(struct kl_match *m) {

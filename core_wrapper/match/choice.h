@@ -11,7 +11,6 @@
 #define KLW_CHOICE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct kl_match;
@@ -32,10 +31,6 @@ bool kl_choice_netplay(struct kl_match *m, const char *host, uint16_t port, cons
                        const char *room);
 /* RetroArch's netplay is over: leaves its room, if no match has begun in it. */
 void kl_choice_netplay_over(struct kl_match *m);
-/* While a room waits for players: another open room of its game; "": none is known. */
-const char *kl_choice_beside(struct kl_match *m);
-/* True while a match is looked for, in a room of our own or in none. */
-bool kl_choice_quick(struct kl_match *m);
 /* True if the core is to stand still now: a room waits, the first picture is there, and the player does not
  * want to practise. */
 bool kl_choice_still(struct kl_match *m);
@@ -43,14 +38,11 @@ bool kl_choice_still(struct kl_match *m);
 /* Tries the same way again, with the settings of keylock.cfg as they are now. False if there is nothing to
  * try: in a room, on the way to one, or none was wanted. */
 bool kl_choice_again(struct kl_match *m);
+/* The core's game becomes the room's. */
+void kl_choice_begun(struct kl_match *m);
 /* Leaves the room or stops looking, whatever the options say. The game goes on alone until the options
  * change. Harmless in no room. */
 void kl_choice_leave(struct kl_match *m);
-/* The same with the next kl_choice_turn(): a pad is polled in the middle of a call that needs the link.
- * False: in no room and on no way to one. */
-bool kl_choice_leave_soon(struct kl_match *m);
-/* The core's game becomes the room's. */
-void kl_choice_begun(struct kl_match *m);
 /* The session is over. Harmless without a session. */
 void kl_choice_close(struct kl_match *m);
 

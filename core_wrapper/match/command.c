@@ -11,7 +11,6 @@
 #include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/record/record.h"
 #include "net/platform/clock.h"
-#include "net/session/command_words.h"
 
 #define SHOWN_MS    4000
 #define NEWS_FRAMES 600
@@ -101,7 +100,8 @@ static void do_disk(struct kl_match *m, struct kl_core_run *r, const struct kl_c
 }
 
 static void do_save(struct kl_match *m, struct kl_core_run *r, const struct kl_command *c) {
-    kl_snapshot_forget_own(m);
+    /* own states from before are of no use: frames after them may load the old save */
+    kl_own_states_clear(&m->snapshots.mine);
     if (kl_slot_save(m, r->number))
         tell(m, r, c, "state saved for all");
     else
@@ -113,8 +113,7 @@ static bool do_load(struct kl_match *m, struct kl_core_run *r, const struct kl_c
     bool good = kl_slot_load(m, r->emu, c, why, sizeof why) == 0;
     if (r->how != KL_RUN_AHEAD) kl_outside_tell(r->emu);
     if (good)
-        tell(m, r, c, "loaded the state of frame %u",
-             c->data[0] | c->data[1] << 8 | c->data[2] << 16 | (unsigned)c->data[3] << 24);
+        tell(m, r, c, "loaded the state of frame %u", kl_u32_at(c->data));
     else
         tell(m, r, c, "%s", why);
     return good || r->how != KL_RUN_AHEAD;

@@ -8,12 +8,9 @@
 #include "net/platform/clock.h"
 #include "net/platform/local.h"
 #include "core_wrapper/match/state.h"
-#include "core_wrapper/screen/chat.h"
-#include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/match.h"
 #include "net/session/command_words.h"
-#include "core_wrapper/words/hotkeys.h"
 #include "core_wrapper/words/own_options.h"
 
 #define LOOK_EVERY   10 /* calls of retro_run between looks at the frontend's options */

@@ -10,7 +10,6 @@
 #define KLW_CONTROL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core_wrapper/screen/chat.h"

@@ -28,17 +28,11 @@
 #include "net/platform/library.h"
 #include "net/session/digest.h"
 #include "net/session/keys.h"
-#include "net/session/url.h"
 
 #define CORE_END "_libretro" KL_LIBRARY_ENDING
 
-static const char *base_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool put_core(struct kl_url *url, const char *path) {
-    const char *base = base_of(path);
+    const char *base = kl_file_base(path);
     size_t len = strlen(base), end = strlen(CORE_END);
     if (len <= end || strcmp(base + len - end, CORE_END) != 0 || len - end > KL_URL_CORE_MAX) return false;
     snprintf(url->core, sizeof url->core, "%.*s", (int)(len - end), base);
@@ -63,14 +57,17 @@ static void put_sum(struct kl_url *url, const struct retro_game_info *item) {
     if (!item->data) kl_file_unmap(bytes, len);
 }
 
-void kl_invite_game(struct kl_url *url, const char *core_path, const struct kl_content *content) {
+/* Pure but for the game's file, which is read whole. Fills in core, game, crc and size of url; they stay
+ * empty if no link can name the core, or if the game is more than one file. A set (a zip that the core opens
+ * itself) has a name and no checksum, because friends may have it packed in another way. */
+static void put_game(struct kl_url *url, const char *core_path, const struct kl_content *content) {
     const struct retro_game_info *item = &content->item[0];
     if (!put_core(url, core_path) || content->none || content->special || content->count != 1 || !item->path)
         return;
     /* RetroArch names a member of an archive "game.zip#game.nes". A name that is too long is cut: it is for
      * people as long as there is a checksum. */
-    const char *base = base_of(item->path), *member = strrchr(base, '#');
-    kl_copy_cut(url->game, sizeof url->game, member && member[1] ? base_of(member + 1) : base);
+    const char *base = kl_file_base(item->path), *member = strrchr(base, '#');
+    kl_copy_cut(url->game, sizeof url->game, member && member[1] ? kl_file_base(member + 1) : base);
     if (url->game[0] && !is_set(item)) put_sum(url, item);
 }
 
@@ -199,6 +196,16 @@ static bool open_link(struct kl_match *m) {
     return false;
 }
 
+/* The link is closed. forget: the seat is given up; else a process to come finds it. */
+static void close_link(struct kl_match *m, bool forget) {
+    const struct kl_participant_status *s = &m->status;
+    kl_learn_end(m);
+    /* the relay keeps a match of this seat */
+    if (forget && s->roster.record_days && s->prepare.epoch_s) kl_seat_file_retire(&m->join.seat);
+    kl_seat_file_close(&m->join.seat, forget);
+    sodium_memzero(&m->join.config.seat, sizeof m->join.config.seat);
+}
+
 bool kl_join_open(struct kl_match *m) {
     m->join.invited = m->join.read_game = m->join.told_direct = false;
     memset(&m->join.game, 0, sizeof m->join.game);
@@ -215,7 +222,7 @@ bool kl_join_open(struct kl_match *m) {
         kl_record_open(&m->record);
         return true;
     }
-    kl_join_close(m, false);
+    close_link(m, false);
     return false;
 }
 
@@ -241,7 +248,7 @@ bool kl_join_write_link(struct kl_match *m, char *out, size_t cap, const char *f
     struct kl_url url = {.port = 0};
     if (!m->link || !m->status.welcome.host) return false;
     if (*fingerprint && !m->join.read_game) {
-        kl_invite_game(&m->join.game, m->emu.core.path, &m->emu.content);
+        put_game(&m->join.game, m->emu.core.path, &m->emu.content);
         m->join.read_game = true;
     }
     if (*fingerprint) url = m->join.game;
@@ -268,15 +275,6 @@ void kl_join_link(struct kl_match *m, char *out, size_t cap) {
     if (!waiting || !kl_join_write_link(m, out, cap, "")) *out = 0;
 }
 
-void kl_join_close(struct kl_match *m, bool forget) {
-    const struct kl_participant_status *s = &m->status;
-    kl_learn_end(m);
-    /* the relay keeps a match of this seat */
-    if (forget && s->roster.record_days && s->prepare.epoch_s) kl_seat_file_retire(&m->join.seat);
-    kl_seat_file_close(&m->join.seat, forget);
-    sodium_memzero(&m->join.config.seat, sizeof m->join.config.seat);
-}
-
 /* Gives the seat up if the relay knows so: by our goodbye, or by its own message. */
 void kl_join_leave(struct kl_match *m, unsigned linger_ms) {
     const struct kl_participant_status *s = &m->status;
@@ -292,6 +290,6 @@ void kl_join_leave(struct kl_match *m, unsigned linger_ms) {
     kl_talking_leave(m);
     kl_link_close(m->link, linger_ms);
     m->link = NULL;
-    kl_join_close(m, is_in || s->refused);
+    close_link(m, is_in || s->refused);
     kl_match_on(m, KL_ON_HANG_UP);
 }

@@ -34,8 +34,6 @@ bool kl_join_write_link(struct kl_match *m, char *out, size_t cap, const char *f
 /* The same for the host's screen, while the room waits: short, so that it can be read out and typed, and
  * so without the relay's fingerprint. "" else. */
 void kl_join_link(struct kl_match *m, char *out, size_t cap);
-/* The link is closed. forget: the seat is given up; else a process to come finds it. */
-void kl_join_close(struct kl_match *m, bool forget);
 /* Leaves the room; the core is not touched. Waits at most linger_ms for the goodbye. Harmless without a
  * room. */
 void kl_join_leave(struct kl_match *m, unsigned linger_ms);
@@ -43,11 +41,6 @@ void kl_join_leave(struct kl_match *m, unsigned linger_ms);
 /* Core and game of this room, as an invitation names them. net/PROTOCOL.md §9. */
 
 #define KL_INVITE_BYTES (64u << 20) /* of a game with a checksum: of a larger one the name must do */
-
-/* Pure but for the game's file, which is read whole. Fills in core, game, crc and size of url; they stay
- * empty if no link can name the core, or if the game is more than one file. A set (a zip that the core opens
- * itself) has a name and no checksum, because friends may have it packed in another way. */
-void kl_invite_game(struct kl_url *url, const char *core_path, const struct kl_content *content);
 
 /* The files of this match that the room compares: those of the start, for HELLO and READY; the
  * disk that is to go in; others that the core opens in play. Their checksums come from a thread (sums.h).

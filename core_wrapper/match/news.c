@@ -130,7 +130,7 @@ static void note_link(struct kl_match *m, const struct kl_participant_status *wa
     if (r->returning && was->phase != KL_PARTICIPANT_RETURNING) event(m, "connection lost");
     if (r->returning || was->phase != KL_PARTICIPANT_RETURNING || is->phase == KL_PARTICIPANT_ENDED) return;
     event(m, "connected again");
-    kl_slot_connected(m);
+    m->slot.told = false; /* the relay may know nothing of it any more */
     kl_checks_connected(m);
     kl_frontend_log(&m->front, "connected again after=%.1f s", (double)(now_us - was->lost_us) / 1e6);
 }

@@ -158,7 +158,7 @@ void kl_open_core(struct kl_match *m, bool final) {
     char path[4096 + 16];
     snprintf(path, sizeof path, "%s/%s", system_dir, KL_CONFIG_FILE);
     bool news = (*system_dir && strcmp(system_dir, m->front.system_dir) != 0 && kl_file_readable(path)) ||
-                kl_wish_new(&m->wish) || (m->state == KL_MATCH_BARE && lockable);
+                m->wish.fresh || (m->state == KL_MATCH_BARE && lockable);
     bool stands = m->emu.core.initialised || !news;
     if (m->state != KL_MATCH_NONE && stands) return;
     if (m->state != KL_MATCH_NONE) kl_core_close(&m->emu.core);

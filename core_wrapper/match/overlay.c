@@ -138,7 +138,7 @@ static void put_keys(struct kl_match *m, struct kl_panel *p) {
 static void follow_phase(struct kl_match *m, uint64_t now_us) {
     struct kl_panel *p = &m->overlay.panel;
     p->retries = m->state == KL_MATCH_RETRYING;
-    p->found_matches = kl_choice_quick(m);
+    p->found_matches = m->choice.quick;
     p->practises = kl_match_phase(m->state) == KL_PHASE_FREE && !kl_choice_still(m);
     put_keys(m, p);
     switch (m->state) {
@@ -167,7 +167,7 @@ static void fill(struct kl_match *m, uint64_t now_us) {
     if (paused && !p->paused) p->question[0] = 0;
     snprintf(p->asks, sizeof p->asks, "%s", kl_take_over_asks(m));
     if (*p->asks) p->stage = KL_PANEL_ASKING;
-    snprintf(p->beside, sizeof p->beside, "%s", kl_choice_beside(m));
+    snprintf(p->beside, sizeof p->beside, "%s", m->choice.beside.room);
     p->stalls = m->play.stalls;
     p->longest_stall_ms = (unsigned)(m->play.stall_longest_us / 1000);
     if (m->play.report.run) p->stalled = false;

@@ -2,8 +2,6 @@
 #ifndef KLW_OVERLAY_H
 #define KLW_OVERLAY_H
 
-#include <stddef.h>
-
 #include "core_wrapper/screen/panel.h"
 
 struct kl_match;

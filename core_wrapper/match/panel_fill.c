@@ -1,6 +1,5 @@
 /* The panel's numbers of the link and the room. panel.h. */
 #include <stdio.h>
-#include <string.h>
 
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/join.h"

@@ -78,7 +78,7 @@ static bool take_commands(struct kl_match *m, const struct kl_frame *f, struct k
     if (held) *set = *held;
     kl_link_release(m->link);
     if (held)
-        kl_record_commands(&m->record, set);
+        kl_recorder_commands(&m->record.recorder, set);
     else
         kl_frontend_log(&m->front, "commands lost frame=%u", f->number);
     return held;

@@ -33,10 +33,7 @@
 /* --- opening --- */
 
 static bool is_token(const struct kl_recording *r) {
-    bool is = false;
-    for (unsigned i = 0; i < r->room.facts.count; i++)
-        is |= !strcmp(r->room.facts.fact[i].key, KL_KLR_CHALLENGE);
-    return is && !r->frames;
+    return *kl_facts_value(&r->room.facts, KL_KLR_CHALLENGE) && !r->frames;
 }
 
 /* The reason why this program does not play it; NULL: none. */

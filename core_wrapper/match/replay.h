@@ -8,7 +8,6 @@
 #define KLW_REPLAY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct kl_match;

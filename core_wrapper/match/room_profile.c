@@ -30,12 +30,6 @@ static const char *core_fact(struct kl_match *m) {
     return loaded.fact[0].value;
 }
 
-static const char *fact(const struct kl_facts *facts, const char *key) {
-    for (unsigned i = 0; i < facts->count; i++)
-        if (!strcmp(facts->fact[i].key, key)) return facts->fact[i].value;
-    return NULL;
-}
-
 /* The file, and whether it was named itself. False: there is nowhere to look. */
 static bool find_path(struct kl_match *m, char *out, size_t cap, bool *named, const char *core,
                       const char *content) {
@@ -59,11 +53,11 @@ static void tell(struct kl_match *m, const char *path, const struct kl_profile_r
 
 bool kl_room_profile_find(struct kl_match *m, const struct kl_facts *facts) {
     char path[KL_CONFIG_PATH_MAX + KL_PROFILE_NAME_MAX], err[KLW_TEXT_MAX] = "";
-    const char *core = core_fact(m), *content = fact(facts, "content");
+    const char *core = core_fact(m), *content = kl_facts_value(facts, "content");
     bool named = false;
     memset(&m->profile.own, 0, sizeof m->profile.own);
     m->profile.size_bytes = m->emu.core.serialize_size();
-    if (!strcmp(m->config.profile, "off") || !core || !content) return true;
+    if (!strcmp(m->config.profile, "off") || !*core || !*content) return true;
     if (!find_path(m, path, sizeof path, &named, core, content)) return true;
     int result = kl_profile_read(&m->profile.own, path, err, sizeof err);
     if (result == 0 && kl_profile_fits(&m->profile.own, core, content, err, sizeof err)) {

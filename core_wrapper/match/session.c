@@ -22,16 +22,11 @@
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/match/run_ahead.h"
-#include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/match.h"
 
 #define LINGER_MS 300
 #define FRONT_MS  5000 /* RetroArch's own lines about a load are gone by then */
 #define ASKED_MS  8000 /* a line that a key answers */
-
-bool kl_session_claim(struct kl_match *m) {
-    return kl_control_claim(m);
-}
 
 bool kl_session_open(struct kl_match *m) {
     kl_overlay_reset(m);

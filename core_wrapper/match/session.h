@@ -5,16 +5,12 @@
 
 #include <libretro.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "net/client/participant.h"
 
 struct kl_match;
 
-/* Marks this process as being in a room. False if it is in one: a second instance (run-ahead's) must not
- * join. */
-bool kl_session_claim(struct kl_match *m);
 /* After the first load: joins. False after kl_frontend_fail(). */
 bool kl_session_open(struct kl_match *m);
 /* Takes the link's news and acts on them; m->link must be there, and may be gone afterwards. */

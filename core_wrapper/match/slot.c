@@ -94,10 +94,6 @@ void kl_slot_turn(struct kl_match *m) {
     kl_link_release(m->link);
 }
 
-void kl_slot_connected(struct kl_match *m) {
-    m->slot.told = false;
-}
-
 void kl_slot_clear(struct kl_match *m) {
     free(m->slot.state);
     kl_outside_free(&m->slot.outside);

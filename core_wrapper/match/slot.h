@@ -30,8 +30,6 @@ bool kl_slot_wanted(struct kl_match *m, struct kl_order *o, char *why, size_t ca
 
 /* Once a call, in the game: tells the relay news of the slot. */
 void kl_slot_turn(struct kl_match *m);
-/* The relay may know nothing of it any more: tells it again. */
-void kl_slot_connected(struct kl_match *m);
 /* Empty. */
 void kl_slot_clear(struct kl_match *m);
 /* The frame of the saved state, plus one; 0: there is none. */

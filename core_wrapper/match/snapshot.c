@@ -9,8 +9,6 @@
 #include "core_wrapper/core/snapshot_pack.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/own_states.h"
-#include "core_wrapper/match/snapshot_form.h"
-#include "net/platform/clock.h"
 #include "net/platform/thread.h"
 
 /* --- snapshots --- */
@@ -190,10 +188,6 @@ void kl_snapshot_keep(struct kl_match *m, uint32_t frame) {
     if (!m->link || watches || !kl_snapshot_machine(m, frame, &bytes, &len, &files)) return;
     kl_own_states_keep(&m->snapshots.mine, frame, bytes, len, files);
     tell_own(m);
-}
-
-void kl_snapshot_forget_own(struct kl_match *m) {
-    kl_own_states_clear(&m->snapshots.mine);
 }
 
 /* --- a turn --- */

@@ -2,7 +2,6 @@
 #ifndef KLW_SNAPSHOT_H
 #define KLW_SNAPSHOT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,9 +32,6 @@ void kl_snapshot_keep(struct kl_match *m, uint32_t frame);
  * malloc. False: it cannot be kept. */
 bool kl_snapshot_machine(struct kl_match *m, uint32_t frame, uint8_t **bytes, size_t *len,
                          struct kl_fileset **files);
-/* The room's slot has another save: own states from before are of no use, since frames after them may load
- * the old one. */
-void kl_snapshot_forget_own(struct kl_match *m);
 /* Once a call, in the game and in a room: says and gives as far as it is due. */
 void kl_snapshot_turn(struct kl_match *m);
 /* The state that has come, or is being unpacked, is of a frame that was lost with the relay's record: the

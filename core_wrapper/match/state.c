@@ -2,7 +2,6 @@
 
 #include <stdint.h>
 
-#include "core_wrapper/match/match.h"
 #include "core_wrapper/match/play.h"
 
 #define OF(s)   (UINT32_C(1) << KL_MATCH_##s)

@@ -72,10 +72,6 @@ int kl_wish_apply(struct kl_wish *w, struct kl_config *c, char *err, size_t err_
     return w->count ? kl_config_settle(c, err, err_len) : 0;
 }
 
-bool kl_wish_new(struct kl_wish *w) {
-    return w->fresh;
-}
-
 /* --- of the game --- */
 
 #define WORD 12 /* letters of the core's name */

@@ -17,7 +17,7 @@
 struct kl_wish {
     char *key[KL_WISHES], *value[KL_WISHES];
     size_t count;
-    bool fresh;
+    bool fresh; /* it has changed since kl_wish_apply(), or was forgotten */
 };
 
 #define KLW_WISH_TEXT 4200 /* bytes of a line that quotes a value */
@@ -28,8 +28,6 @@ int kl_wish_set(struct kl_wish *w, const struct keylock_setting *want, size_t co
 /* Puts the wish into a configuration that was just read; the wish is then not new any more. Returns 0, or -1
  * with a line in err. */
 int kl_wish_apply(struct kl_wish *w, struct kl_config *c, char *err, size_t err_len);
-/* True if the wish has changed since kl_wish_apply(), or was forgotten. */
-bool kl_wish_new(struct kl_wish *w);
 void kl_wish_forget(struct kl_wish *w);
 
 /* Checks a key of keylock.cfg. err names the key, not a variable: "relay: expected …". */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "net/platform/socket.h"
-#include "core_wrapper/netplay/channel.h"
 
 #define WAITING_BYTES (2 * 1024 * 1024) /* in the socket; the kernel may give less */
 #define AT_ONCE       4096              /* datagrams out of the socket in one call */

@@ -1,6 +1,5 @@
 #include "core_wrapper/netplay/channel.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "net/engine/wire.h"

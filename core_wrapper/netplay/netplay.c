@@ -7,12 +7,9 @@
 #include <sodium.h>
 
 #include "net/platform/clock.h"
-#include "core_wrapper/netplay/carrier.h"
 #include "core_wrapper/netplay/channel.h"
-#include "core_wrapper/netplay/reach.h"
 #include "core_wrapper/start/seat_file.h"
 #include "net/engine/command.h"
-#include "net/relay/loop/hosted.h"
 
 #define GUESTS     KL_NETPLAY_GUESTS
 #define BEAT_US    1000000

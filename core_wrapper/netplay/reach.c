@@ -1,6 +1,5 @@
 #include "core_wrapper/netplay/reach.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

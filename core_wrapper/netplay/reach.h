@@ -2,8 +2,6 @@
 #ifndef KLW_REACH_H
 #define KLW_REACH_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "net/platform/address.h"

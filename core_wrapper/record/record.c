@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/record/desync.h"
-#include "core_wrapper/record/recording.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/start/start.h"
@@ -31,12 +29,8 @@ static void find_origin(struct kl_record *r) {
     r->emu->core.get_system_info(&info);
     kl_identity_core(&facts, &info);
     kl_identity_content(&facts, &r->emu->content, r->sums);
-    for (unsigned i = 0; i < facts.count; i++) {
-        if (!strcmp(facts.fact[i].key, "core"))
-            snprintf(r->origin.core, sizeof r->origin.core, "%s", facts.fact[i].value);
-        if (!strcmp(facts.fact[i].key, "content"))
-            snprintf(r->origin.content, sizeof r->origin.content, "%s", facts.fact[i].value);
-    }
+    snprintf(r->origin.core, sizeof r->origin.core, "%s", kl_facts_value(&facts, "core"));
+    snprintf(r->origin.content, sizeof r->origin.content, "%s", kl_facts_value(&facts, "content"));
     r->origin.has_world = true;
     r->origin.epoch_s = r->status->prepare.epoch_s;
 }
@@ -132,10 +126,15 @@ static void begin_recording(struct kl_record *r, const uint8_t *start, size_t le
     record_head(r, start, len);
 }
 
-void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len) {
+static void finish_run(struct kl_record *r) {
+    kl_recorder_finish(&r->recorder);
+    kl_keep_free(&r->keep);
+}
+
+static void begin_run(struct kl_record *r, const uint8_t *start, size_t len) {
     const char *planted = kl_environment_get("KEYLOCK_CORRUPT");
     char why[256];
-    kl_record_run_finish(r);
+    finish_run(r);
     (void)kl_recorder_close(&r->recorder);
     find_origin(r);
     snprintf(r->keep.dir, sizeof r->keep.dir, "%s", r->config->states);
@@ -144,11 +143,6 @@ void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len) 
     if (planted && *planted && !r->planted_once &&
         kl_corrupt_parse(&r->corrupt, planted, why, sizeof why) != 0)
         kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "KEYLOCK_CORRUPT: %s", why);
-}
-
-void kl_record_run_finish(struct kl_record *r) {
-    kl_recorder_finish(&r->recorder);
-    kl_keep_free(&r->keep);
 }
 
 /* --- frames --- */
@@ -201,10 +195,6 @@ static void record_hash(struct kl_record *r, const struct klw_hash *h, const voi
 }
 
 /* --- other events --- */
-
-void kl_record_commands(struct kl_record *r, const struct kl_commands *set) {
-    kl_recorder_commands(&r->recorder, set);
-}
 
 void kl_record_serialized(struct kl_record *r, uint32_t frame, bool loaded) {
     kl_recorder_event(&r->recorder,
@@ -302,7 +292,7 @@ void kl_record_begin(struct kl_record *r, const uint8_t *start, size_t len) {
     snprintf(line, sizeof line, "keylock: playing seats=%s room=%s spacing=%u cipher=%s", seats, r->room,
              r->status->lock.spacing, kl_cipher_name(r->status->cipher));
     kl_frontend_log(r->front, "%s", line);
-    kl_record_run_begin(r, start, len);
+    begin_run(r, start, len);
     r->begun = true;
 }
 
@@ -344,7 +334,7 @@ void kl_record_close(struct kl_record *r, const struct kl_record_sum *sum) {
     char line[320];
     kl_spool_finish(&r->hashes);
     kl_spool_finish(&r->trace);
-    kl_record_run_finish(r);
+    finish_run(r);
     if (!r->begun) return;
     r->begun = false;
     snprintf(line, sizeof line,

@@ -7,7 +7,6 @@
 #define KLW_RECORD_H
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/frontend/frontend.h"
@@ -72,9 +71,7 @@ void kl_record_begin(struct kl_record *r, const uint8_t *start, size_t len);
 bool kl_record_frame(struct kl_record *r, const struct kl_frame *f);
 /* Hashes that were taken of this state. */
 void kl_record_hash(struct kl_record *r, const struct klw_hash *h, const void *state, size_t bytes);
-/* The room's commands before the frame that comes next; SNAPSHOT among them made the core serialize, and load
- * its own state again. */
-void kl_record_commands(struct kl_record *r, const struct kl_commands *set);
+/* SNAPSHOT among the frame's commands made the core serialize, and load its own state again. */
 void kl_record_serialized(struct kl_record *r, uint32_t frame, bool loaded);
 /* The run begins with a state of the room. */
 void kl_record_snapshot(struct kl_record *r, const struct kl_offer *o);
@@ -83,9 +80,6 @@ void kl_record_alien(struct kl_record *r, uint32_t frame, const char *why);
 /* The hashes differ somewhere: a thread writes the kept states. */
 void kl_record_desync(struct kl_record *r);
 void kl_record_turn(struct kl_record *r, uint64_t at_us, const struct klw_report *report);
-/* record.c's share of begin, hash and close. */
-void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len);
-void kl_record_run_finish(struct kl_record *r);
 /* Finishes the files, and writes the closing line if frames were run. A second call does nothing. */
 struct kl_record_sum {
     uint32_t frames;

@@ -3,7 +3,6 @@
 #ifndef KLW_AWAY_H
 #define KLW_AWAY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "net/engine/engine.h"

@@ -7,7 +7,6 @@
 #define KLW_CHAT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "net/engine/lock_wire.h"

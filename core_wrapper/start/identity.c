@@ -1,18 +1,14 @@
 #include "core_wrapper/start/identity.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <xxhash.h>
 
 #include "net/platform/file.h"
 #include "core_wrapper/world/archive.h"
 #include "core_wrapper/core/core.h"
-#include "core_wrapper/start/sums.h"
 #include "core_wrapper/start/savedir.h"
-#include "core_wrapper/world/world.h"
 
 /* Facts before the others are folded into one; in all KL_FACTS_MAX. */
 #define FILE_PLACES_ALONE 18
@@ -20,11 +16,6 @@
 #define MEMBER_PLACES     17
 
 #define NAME_BYTES 40 /* the last ones of a file's name */
-
-static const char *base_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* --- values --- */
 
@@ -38,7 +29,7 @@ static bool sum_members(const void *data, size_t len, const char *path, char *ou
                                     (uint64_t)list[i].crc << 32 | list[i].hash);
     free(list);
     if (count > 0)
-        snprintf(out, cap, "%.60s members %016llx (%d of them)", base_of(path), (unsigned long long)sum,
+        snprintf(out, cap, "%.60s members %016llx (%d of them)", kl_file_base(path), (unsigned long long)sum,
                  count);
     return count > 0;
 }
@@ -48,7 +39,7 @@ static void hash_bytes(const void *data, size_t len, const char *path, const cha
                        size_t cap) {
     snprintf(out, cap, "xxh3 %016llx (%s%s%s%zu bytes, %.*s)", (unsigned long long)XXH3_64bits(data, len),
              *patch ? KL_FACT_PATCH : "", patch, *patch ? ", " : "", len, *patch ? 56 : 80,
-             path ? base_of(path) : "no name");
+             path ? kl_file_base(path) : "no name");
 }
 
 static int hash_file(struct kl_sums *sums, const char *path, char *out, size_t cap) {
@@ -58,7 +49,7 @@ static int hash_file(struct kl_sums *sums, const char *path, char *out, size_t c
     if (sums) {
         if (kl_sums_wait(sums, path, &sum) != KL_SUM_KNOWN) return -1;
         snprintf(out, cap, "%s %016llx (%llu bytes, %.80s)", sum.members ? "members" : "xxh3",
-                 (unsigned long long)sum.hash, (unsigned long long)sum.bytes, base_of(path));
+                 (unsigned long long)sum.hash, (unsigned long long)sum.bytes, kl_file_base(path));
         return 0;
     }
     if (kl_file_map(path, &bytes, &len) != 0) return -1;
@@ -68,7 +59,7 @@ static int hash_file(struct kl_sums *sums, const char *path, char *out, size_t c
 }
 
 static int hash_content(struct kl_sums *sums, const char *path, char *out, size_t cap) {
-    const char *base = base_of(path);
+    const char *base = kl_file_base(path);
     if (!kl_archive_is(path)) return hash_file(sums, path, out, cap);
     snprintf(out, cap, "set %.*s (%.60s)", (int)(strrchr(base, '.') - base), base, base);
     return 0;
@@ -122,7 +113,7 @@ void kl_identity_content(struct kl_facts *facts, const struct kl_content *conten
             snprintf(key, sizeof key, "content %u", i + 1);
         else
             snprintf(key, sizeof key, "content");
-        const char *base = item->path ? base_of(item->path) : "none";
+        const char *base = item->path ? kl_file_base(item->path) : "none";
         if (item->data && !sum_members(item->data, item->size, item->path, value, sizeof value))
             hash_bytes(item->data, item->size, item->path, i ? "" : content->patch, value, sizeof value);
         else if (!item->data && (!item->path || hash_content(sums, item->path, value, sizeof value) != 0))
@@ -223,7 +214,7 @@ static const char *name_of(struct kl_world *w, unsigned i, const struct looked_i
     const char *path = kl_world_file(w, i, &wrote);
     if (wrote || !path || kl_gifts_is(path)) return NULL;
     if (!kl_file_real(path, real, 4096)) snprintf(real, 4096, "%s", path); /* it is not there */
-    if (is_content(real, in->content)) return kl_archive_is(real) ? base_of(real) : NULL;
+    if (is_content(real, in->content)) return kl_archive_is(real) ? kl_file_base(real) : NULL;
     /* The path below one of the folders that count; NULL: it is in neither. */
     const char *name = below(real, in->system);
     return name ? name : below(real, in->beside);
@@ -255,20 +246,20 @@ static void add_unopened(struct found *f, const struct kl_content *content) {
         for (unsigned k = 0; k < kl_world_files(f->world) && !opened; k++)
             opened = !strcmp(kl_world_file(f->world, k, NULL), real);
         if (opened || add_members(f, real)) continue;
-        add_file(f, base_of(real), real);
+        add_file(f, kl_file_base(real), real);
     }
 }
 
 /* The files that the content names, whatever the core opens of them now. */
 static void add_listed(struct found *f, const char *content, const struct kl_filelist *list) {
-    const char *base = base_of(content);
+    const char *base = kl_file_base(content);
     char dir[4096];
     snprintf(dir, sizeof dir, "%.*s", (int)(base - content), content);
     for (unsigned i = 0; i < list->count; i++) {
         const char *path = list->path[i], *name = below(path, dir);
         struct kl_fact *to = &f->file[f->files];
         unsigned before = f->files;
-        add_file(f, name ? name : base_of(path), path);
+        add_file(f, name ? name : kl_file_base(path), path);
         if (f->files > before) continue;
         snprintf(to->value, sizeof to->value, KL_IDENTITY_MISSING " (%.60s names it)", base);
         f->files++;
@@ -447,7 +438,7 @@ enum kl_sum_state kl_identity_image(const char *path, struct kl_sums *sums, char
             if (is == KL_SUM_MISSING) named = file;
         }
     }
-    snprintf(name, KL_FACT_KEY_MAX, "%.40s", last_bytes(base_of(named), NAME_BYTES));
+    snprintf(name, KL_FACT_KEY_MAX, "%.40s", last_bytes(kl_file_base(named), NAME_BYTES));
     kl_filelist_free(&list);
     return state;
 }

@@ -30,11 +30,6 @@ static bool find_beside(const char *file, const char *name, char out[KL_FILE_PAT
     return false;
 }
 
-static const char *base_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool is_member(const struct retro_game_info *item, const void *bytes, size_t len) {
     struct kl_archive_member *list = NULL;
     uint32_t crc = (uint32_t)crc32_z(0, item->data, item->size);
@@ -69,7 +64,8 @@ void kl_patch_find(const struct retro_game_info *item, char name[KL_PATCH_NAME])
     *name = 0;
     if (!item->data || !item->path) return;
     path_of_file(item->path, file);
-    const char *inside = strlen(file) < strlen(item->path) ? base_of(item->path + strlen(file) + 1) : "";
-    bool beside = (*inside && find_beside(file, inside, patch)) || find_beside(file, base_of(file), patch);
-    if (is_changed(item, file, beside)) copy_name(name, beside ? base_of(patch) : KL_PATCH_ELSEWHERE);
+    const char *inside = strlen(file) < strlen(item->path) ? kl_file_base(item->path + strlen(file) + 1) : "";
+    bool beside =
+        (*inside && find_beside(file, inside, patch)) || find_beside(file, kl_file_base(file), patch);
+    if (is_changed(item, file, beside)) copy_name(name, beside ? kl_file_base(patch) : KL_PATCH_ELSEWHERE);
 }

@@ -83,8 +83,7 @@ static bool contains_nocase(const char *text, const char *part) {
 
 /* True for files that the frontend writes itself. */
 static bool is_frontends(const char *path) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
+    const char *base = kl_file_base(path), *dot = strrchr(base, '.');
     return (dot && (!strcasecmp(dot, ".srm") || !strcasecmp(dot, ".rtc"))) || contains_nocase(base, ".state");
 }
 

@@ -9,7 +9,6 @@
 
 #include "core_wrapper/world/archive.h"
 #include "net/platform/dir.h"
-#include "net/platform/file.h"
 
 /* --- checksums --- */
 

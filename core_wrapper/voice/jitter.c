@@ -1,7 +1,5 @@
 #include "core_wrapper/voice/jitter.h"
 
-#include <string.h>
-
 #define FIRST_US   40000 /* the target before anything is known of a speaker: */
 #define KNOWN      10    /* packets */
 #define GIVE_UP    5     /* units concealed in a row */

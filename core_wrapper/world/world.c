@@ -1,7 +1,6 @@
 #include "core_wrapper/world/view.h"
 #include "core_wrapper/world/world_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

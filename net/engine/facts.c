@@ -1,6 +1,5 @@
 #include "net/engine/facts.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "net/engine/engine.h"
@@ -172,6 +171,12 @@ static unsigned members_differ(const struct kl_facts *room, const struct kl_fact
 }
 
 /* --- all facts --- */
+
+const char *kl_facts_value(const struct kl_facts *f, const char *key) {
+    for (unsigned i = 0; i < f->count; i++)
+        if (strcmp(f->fact[i].key, key) == 0) return f->fact[i].value;
+    return "";
+}
 
 static const char *plain_value(const struct kl_facts *f, const char *key) {
     for (unsigned i = 0; i < f->count; i++)

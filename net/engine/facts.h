@@ -27,6 +27,8 @@ struct kl_facts {
 size_t kl_facts_size(const struct kl_facts *f);
 /* Adds a fact; longer strings are cut at a UTF-8 boundary. KL_E_FULL past KL_FACTS_MAX. */
 int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
+/* The value of the first fact with that key; "": there is none. */
+const char *kl_facts_value(const struct kl_facts *f, const char *key);
 /* The lists of members of both sides are compared as sets: packing, order and the members that nobody reads
  * do not count. Writes every difference as "content differs: room has X, you have Y", joined by "; ", into
  * out (cut at cap). Returns the number of differences. */

@@ -197,13 +197,10 @@ size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap)
 static size_t length_at(const uint8_t *at) {
     return at[0] | (size_t)at[1] << 8;
 }
-static uint32_t first_of(const uint8_t *piece) {
-    return piece[0] | (uint32_t)piece[1] << 8 | (uint32_t)piece[2] << 16 | (uint32_t)piece[3] << 24;
-}
 
 int kl_history_adopt(struct kl_history *h, const uint8_t *piece, size_t len, uint32_t intervals) {
     if (len < 5 || len > KL_PIECE_BYTES) return KL_E_MALFORMED;
-    if (first_of(piece) != h->next || h->sealed != h->next) return KL_E_WINDOW;
+    if (kl_u32_at(piece) != h->next || h->sealed != h->next) return KL_E_WINDOW;
     struct kl_history_block *b = block_to_fill(h);
     if (!b) return KL_E_SPACE;
     uint8_t *at = b->bytes + b->used;
@@ -223,12 +220,12 @@ static size_t read_block(const struct kl_history *h, const struct kl_history_blo
     const uint8_t *at = b->packed ? h->unpack(h->ctx, b) : b->bytes;
     if (!at) return 0;
     const uint8_t *const behind = at + b->used;
-    while (at < behind && first_of(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= from)
+    while (at < behind && kl_u32_at(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= from)
         at += LENGTH_BYTES + length_at(at);
     size_t len = at < behind ? length_at(at) : 0;
     if (!len || len > cap) return 0;
     memcpy(buf, at + LENGTH_BYTES, len);
-    *end = first_of(buf) + buf[4];
+    *end = kl_u32_at(buf) + buf[4];
     return len;
 }
 
@@ -271,12 +268,12 @@ static void unseal(struct kl_history *h, uint32_t frame) {
     struct kl_frame f;
     uint32_t used = 0;
     const uint8_t *at = b->bytes;
-    while (used < b->used && first_of(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= frame) {
+    while (used < b->used && kl_u32_at(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= frame) {
         used += LENGTH_BYTES + (uint32_t)length_at(at);
         at = b->bytes + used;
     }
     bool opens = used < b->used;
-    h->sealed = opens ? first_of(at + LENGTH_BYTES) : b->end;
+    h->sealed = opens ? kl_u32_at(at + LENGTH_BYTES) : b->end;
     if (opens && kl_piece_open(&frames, at + LENGTH_BYTES, length_at(at)) == KL_OK)
         while (kl_frames_next(&frames, &f) && f.number < frame)
             keep_frame(h, &f, &frames.commands);

@@ -1,7 +1,5 @@
 #include "net/engine/input.h"
 
-#include <string.h>
-
 /* --- one input --- */
 
 /* Token of the coded stream (PROTOCOL.md §3): bit 7 set: a run of (low 7 bits + 1) inputs that repeat the one

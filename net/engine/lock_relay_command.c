@@ -90,10 +90,6 @@ void kl_lock_keys_note(struct kl_lock_relay *r, const struct kl_frame *f) {
 #define SWAP_BYTES   2
 #define RATE_BYTES   4
 
-static uint32_t rate_of(const uint8_t *d) {
-    return d[0] | d[1] << 8 | d[2] << 16 | (uint32_t)d[3] << 24;
-}
-
 static bool allowed(uint8_t kind, const uint8_t *data, size_t len) {
     switch (kind) {
     case KL_COMMAND_POLICY:
@@ -102,7 +98,7 @@ static bool allowed(uint8_t kind, const uint8_t *data, size_t len) {
     case KL_COMMAND_SWAP: return len == SWAP_BYTES && data[0] < KL_MAX_SEATS && data[1] < KL_MAX_SEATS;
     case KL_COMMAND_PAUSE: return len == 0;
     case KL_COMMAND_RATE:
-        return len == RATE_BYTES && rate_of(data) >= KL_FPS_MIN && rate_of(data) <= KL_FPS_MAX;
+        return len == RATE_BYTES && kl_u32_at(data) >= KL_FPS_MIN && kl_u32_at(data) <= KL_FPS_MAX;
     default: return kind >= KL_COMMAND_FREE && len <= KL_COMMAND_BYTES;
     }
 }
@@ -162,7 +158,7 @@ void kl_lock_act(struct kl_lock_relay *r, const struct kl_command *c) {
     case KL_COMMAND_POLICY: change_policy(r, c->data); break;
     case KL_COMMAND_SWAP: swap_seats(r, c->data[0], c->data[1]); break;
     case KL_COMMAND_PAUSE: r->pausing = true; break;
-    case KL_COMMAND_RATE: change_rate(r, rate_of(c->data)); break;
+    case KL_COMMAND_RATE: change_rate(r, kl_u32_at(c->data)); break;
     default: break; /* the emulators' business */
     }
 }

@@ -14,7 +14,8 @@ static unsigned run_of(const uint16_t *joypad, unsigned count) {
     return length;
 }
 
-void kl_hints_write(struct kl_writer *w, const struct kl_hints *h, uint32_t next) {
+/* next: the frame that closes next; h->first is below it, by KL_HINTS_BELOW at most. Some port has hints. */
+static void write_hints(struct kl_writer *w, const struct kl_hints *h, uint32_t next) {
     kl_write_u8(w, h->ports);
     kl_write_u8(w, (uint8_t)(next - h->first));
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
@@ -39,7 +40,8 @@ static void read_runs(struct kl_reader *r, uint16_t *joypad, unsigned count) {
     }
 }
 
-void kl_hints_read(struct kl_reader *r, struct kl_hints *h, uint32_t next) {
+/* r->failed if they are malformed. */
+static void read_hints(struct kl_reader *r, struct kl_hints *h, uint32_t next) {
     memset(h, 0, sizeof *h);
     h->ports = kl_read_u8(r);
     uint8_t below = kl_read_u8(r);
@@ -127,7 +129,7 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *f
     kl_write_var(&w, u->count);
     write_near(&w, u->next_sample, u->first + u->count);
     if (u->has_schedule) kl_write_svar(&w, u->due_us);
-    if (u->hints.ports) kl_hints_write(&w, &u->hints, u->first + u->count);
+    if (u->hints.ports) write_hints(&w, &u->hints, u->first + u->count);
     if (u->count > 0 && from->coded)
         kl_write_bytes(&w, from->coded, from->coded_len);
     else if (u->count > 0)
@@ -151,7 +153,7 @@ int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len) {
     u->count = (uint32_t)kl_read_var(&r, KL_WINDOW_FRAMES);
     u->next_sample = read_near(&r, u->first + u->count, UINT32_MAX);
     if (u->has_schedule) u->due_us = kl_read_svar(&r);
-    if (flags & UPDATE_HINTS) kl_hints_read(&r, &u->hints, u->first + u->count);
+    if (flags & UPDATE_HINTS) read_hints(&r, &u->hints, u->first + u->count);
     if (u->count > 0) kl_frames_open(&u->frames, &r, u->first, u->count);
     return r.failed || kl_reader_left(&r) > 0 ? KL_E_MALFORMED : KL_OK;
 }

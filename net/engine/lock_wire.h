@@ -24,11 +24,8 @@ struct kl_hints {
     uint16_t joypad[KL_MAX_SEATS][KL_HINTS_MAX];
 };
 
-/* next: the frame that closes next; h->first is below it, by KL_HINTS_BELOW at most. Some port has hints. */
+/* The first hint is below the frame that closes next, by so many at most. */
 #define KL_HINTS_BELOW 255
-void kl_hints_write(struct kl_writer *w, const struct kl_hints *h, uint32_t next);
-/* r->failed if they are malformed. */
-void kl_hints_read(struct kl_reader *r, struct kl_hints *h, uint32_t next);
 
 /* A command takes effect before the same frame on every client (docs/design.md §4). */
 #define KL_COMMAND_BYTES 96 /* of one command's data */

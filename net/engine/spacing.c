@@ -3,8 +3,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "net/engine/engine.h"
-
 #define NEED_MOST 254
 
 #define SUFFICED_S       10  /* a spacing that was enough for so long suffices */

@@ -9,7 +9,8 @@ void kl_write_bytes(struct kl_writer *w, const void *p, size_t len) {
     if (place && len) memcpy(place, p, len);
 }
 
-void kl_write_number(struct kl_writer *w, uint64_t v, unsigned bytes) {
+/* bytes: 1 to 8. */
+static void write_number(struct kl_writer *w, uint64_t v, unsigned bytes) {
     uint8_t b[8] = {0};
     for (unsigned i = 0; i < bytes; i++)
         b[i] = (uint8_t)(v >> (8 * i));
@@ -17,7 +18,7 @@ void kl_write_number(struct kl_writer *w, uint64_t v, unsigned bytes) {
 }
 
 void kl_write_u64(struct kl_writer *w, uint64_t v) {
-    kl_write_number(w, v, 8);
+    write_number(w, v, 8);
 }
 
 void kl_write_long_var(struct kl_writer *w, uint64_t v) {
@@ -58,7 +59,7 @@ void kl_read_into(struct kl_reader *r, uint8_t *out, size_t len) {
     if (p && len) memcpy(out, p, len);
 }
 
-uint64_t kl_read_number(struct kl_reader *r, unsigned bytes) {
+static uint64_t read_number(struct kl_reader *r, unsigned bytes) {
     const uint8_t *b = kl_read_bytes(r, bytes);
     uint64_t v = 0;
     for (unsigned i = 0; b && i < bytes; i++)
@@ -67,7 +68,7 @@ uint64_t kl_read_number(struct kl_reader *r, unsigned bytes) {
 }
 
 uint64_t kl_read_u64(struct kl_reader *r) {
-    return kl_read_number(r, 8);
+    return read_number(r, 8);
 }
 
 uint64_t kl_read_long_var(struct kl_reader *r, uint64_t max) {
@@ -146,7 +147,7 @@ bool kl_field_is_there(const struct kl_field *f, const void *of) {
 static void write_list(struct kl_writer *w, const struct kl_field *f, const uint8_t *from) {
     uint64_t count = kl_field_number(from + f->count, f->width);
     if (count > f->max) w->failed = true;
-    kl_write_number(w, count, f->width);
+    write_number(w, count, f->width);
     for (uint64_t i = 0; i < count && !w->failed; i++)
         kl_fields_write(w, f->of, from + f->place + i * (f->size / f->max));
 }
@@ -167,7 +168,7 @@ static void write_bits(struct kl_writer *w, const struct kl_field *f, const uint
 static void write_field(struct kl_writer *w, const struct kl_field *f, const uint8_t *from) {
     const uint8_t *at = from + f->place;
     switch (f->type) {
-    case KL_FIELD_NUMBER: kl_write_number(w, kl_field_number(at, f->size), f->size); break;
+    case KL_FIELD_NUMBER: write_number(w, kl_field_number(at, f->size), f->size); break;
     case KL_FIELD_BITS: write_bits(w, f, from); break;
     case KL_FIELD_TEXT: kl_write_string(w, (const char *)at); break;
     case KL_FIELD_BYTES: kl_write_bytes(w, at, f->size); break;
@@ -185,13 +186,13 @@ void kl_fields_write(struct kl_writer *w, const struct kl_field *table, const vo
 /* --- reading --- */
 
 static uint64_t read_in_range(struct kl_reader *r, const struct kl_field *f) {
-    uint64_t v = kl_read_number(r, f->size);
+    uint64_t v = read_number(r, f->size);
     if ((v < f->min || v > f->max) && !(f->or_none && v == 255)) r->failed = true;
     return r->failed ? 0 : v;
 }
 
 static void read_list(struct kl_reader *r, const struct kl_field *f, uint8_t *to) {
-    uint64_t count = kl_read_number(r, f->width);
+    uint64_t count = read_number(r, f->width);
     if (count > f->max) r->failed = true;
     if (r->failed) return;
     set_number(to + f->count, f->width, count);

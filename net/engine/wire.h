@@ -53,7 +53,6 @@ static inline void kl_write_u32(struct kl_writer *w, uint32_t v) {
         b[i] = (uint8_t)(v >> (8 * i));
 }
 void kl_write_u64(struct kl_writer *w, uint64_t v);
-void kl_write_number(struct kl_writer *w, uint64_t v, unsigned bytes); /* of 1 to 8 bytes */
 void kl_write_long_var(struct kl_writer *w, uint64_t v);
 static inline void kl_write_var(struct kl_writer *w, uint64_t v) {
     if (v > 0x7f)
@@ -93,12 +92,14 @@ static inline uint16_t kl_read_u16(struct kl_reader *r) {
     const uint8_t *b = kl_read_bytes(r, 2);
     return b ? (uint16_t)(b[0] | b[1] << 8) : 0;
 }
+static inline uint32_t kl_u32_at(const uint8_t *b) { /* 4 bytes, checked by the caller */
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
 static inline uint32_t kl_read_u32(struct kl_reader *r) {
     const uint8_t *b = kl_read_bytes(r, 4);
-    return b ? b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24 : 0;
+    return b ? kl_u32_at(b) : 0;
 }
 uint64_t kl_read_u64(struct kl_reader *r);
-uint64_t kl_read_number(struct kl_reader *r, unsigned bytes);
 uint64_t kl_read_long_var(struct kl_reader *r, uint64_t max);
 static inline uint64_t kl_read_var(struct kl_reader *r, uint64_t max) { /* fails above max */
     bool is_short = !r->failed && r->at < r->end && *r->at <= 0x7f && *r->at <= max;

@@ -6,7 +6,6 @@
 #define KL_PLATFORM_ADDRESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define KL_HOST_BYTES 16

@@ -3,7 +3,6 @@
 #define KL_PLATFORM_CLOCK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* A monotonic clock, never set back or forward: for intervals and deadlines. */

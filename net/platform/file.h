@@ -85,6 +85,8 @@ void kl_file_use_slashes(char *path);
  * names with other letters. Elsewhere: the path itself. False: longer than cap, or such a name has no short
  * one. */
 bool kl_file_ascii_path(char *out, size_t cap, const char *path);
+/* The name behind the last slash, or the whole path; borrowed from it. */
+const char *kl_file_base(const char *path);
 /* DIR/NAME. 0, or -1 with a line in err: longer than cap, or dir is "". */
 int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char *err, size_t err_len);
 

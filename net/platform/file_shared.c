@@ -24,6 +24,11 @@ bool kl_file_equal(const char *a, const char *b) {
     return equal;
 }
 
+const char *kl_file_base(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char *err, size_t err_len) {
     int n = snprintf(out, cap, "%s/%s", dir, name);
     if (*dir && n > 0 && (size_t)n < cap) return 0;

@@ -5,7 +5,6 @@
 #ifndef KL_PLATFORM_WAIT_H
 #define KL_PLATFORM_WAIT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define KL_WAIT_MAX     32

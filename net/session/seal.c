@@ -1,10 +1,10 @@
 #include "net/session/seal.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/engine/engine.h"
+#include "net/engine/wire.h"
 
 /* --- datagrams --- */
 
@@ -20,10 +20,6 @@ _Static_assert(crypto_aead_chacha20poly1305_IETF_NPUBBYTES == NONCE, "nonce of C
 static void put32(uint8_t *b, uint32_t v) {
     for (unsigned i = 0; i < 4; i++)
         b[i] = (uint8_t)(v >> (8 * i));
-}
-
-static uint32_t get32(const uint8_t *b) {
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
 uint8_t kl_ciphers_here(void) {
@@ -117,7 +113,7 @@ size_t kl_seal(struct kl_sealer *s, uint8_t kind, const void *body, size_t len, 
 
 uint32_t kl_seal_session(const uint8_t *bytes, size_t len) {
     if (len < KL_SEAL_OVERHEAD || bytes[0] != KL_SEAL_MAGIC) return 0;
-    return bytes[1] >= KL_SEAL_CTRL && bytes[1] <= KL_SEAL_VOICE ? get32(bytes + 2) : 0;
+    return bytes[1] >= KL_SEAL_CTRL && bytes[1] <= KL_SEAL_VOICE ? kl_u32_at(bytes + 2) : 0;
 }
 
 /* --- the replay window: one bit a counter, in a ring of words of which the oldest is being reused --- */
@@ -130,7 +126,7 @@ static bool is_fresh(const struct kl_opener *o, uint32_t counter) {
 
 int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out) {
     if (o->session == 0 || kl_seal_session(bytes, len) != o->session) return KL_E_MALFORMED;
-    uint32_t counter = get32(bytes + 6);
+    uint32_t counter = kl_u32_at(bytes + 6);
     if (counter == 0) return KL_E_MALFORMED;
     if (!is_fresh(o, counter)) return KL_E_WINDOW;
     if (!decrypt(&o->state, counter, bytes, len)) return KL_E_MALFORMED;
@@ -154,7 +150,7 @@ int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *o
 
 int kl_open_repeated(const struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out) {
     if (o->session == 0 || kl_seal_session(bytes, len) != o->session) return KL_E_MALFORMED;
-    uint32_t counter = get32(bytes + 6);
+    uint32_t counter = kl_u32_at(bytes + 6);
     if (counter == 0 || counter > o->highest || !decrypt(&o->state, counter, bytes, len))
         return KL_E_MALFORMED;
     *out = (struct kl_opened){

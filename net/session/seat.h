@@ -8,7 +8,6 @@
 #define KL_SEAT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define KL_SEAT_SEED      32

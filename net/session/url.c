@@ -1,7 +1,5 @@
 #include "net/session/url.h"
 
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -92,7 +92,7 @@ static void note(struct kl_voice_seen *seen, uint32_t counter) {
 bool kl_voice_open(const uint8_t key[KL_VOICE_KEY], struct kl_voice_seen *seen, struct kl_voice *v) {
     uint8_t also[ALSO], nonce[NONCE], *b = v->bytes;
     if (!(v->flags & KL_VOICE_SHUT) || v->len < KL_VOICE_SEAL) return false;
-    uint32_t counter = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    uint32_t counter = kl_u32_at(b);
     if (!is_fresh(seen, counter)) return false;
     put_also(v, also);
     put_nonce(counter, nonce);

@@ -10,7 +10,6 @@
 #include "net/platform/socket.h"
 #include "net/transport/hub_state.h"
 #include "net/transport/link.h"
-#include "net/transport/strangers.h"
 
 /* In one service: then the rooms have a turn. */
 #define DATAGRAMS_MAX 1024

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/engine/engine.h"
 #include "net/transport/hub_state.h"
 #include "net/transport/enet_common.h"
 

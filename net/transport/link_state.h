@@ -60,10 +60,9 @@ static inline void kl_link_unlock(struct kl_link *l) {
     kl_mutex_unlock(&l->mutex);
 }
 
-/* kl_link_open() and kl_link_close() without their thread: for the thread below, and for a program that turns
+/* kl_link_open() without its thread: for the thread below, and for a program that turns
  * many links in one thread. */
 int kl_link_make(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len);
-void kl_link_destroy(struct kl_link *l);
 
 /* Its ENet host, once the sink is open. False: no memory or no socket. */
 bool kl_link_open_enet(struct kl_link *l);

@@ -1,10 +1,8 @@
 #include "net/transport/strangers.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "net/engine/engine.h"
-#include "net/engine/msg.h"
 #include "net/engine/wire.h"
 #include "net/session/seal.h"
 

@@ -1,7 +1,5 @@
 #include "core_wrapper/tool/common/tool.h"
 
-#include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +9,6 @@
 #include "core_wrapper/core/core.h"
 #include "net/engine/engine.h"
 #include "net/engine/plain.h"
-#include "net/platform/clock.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"

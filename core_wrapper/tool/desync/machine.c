@@ -9,9 +9,7 @@
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/tool/common/tool.h"
 #include "core_wrapper/world/archive.h"
-#include "net/engine/facts.h"
 #include "net/platform/dir.h"
-#include "net/platform/file.h"
 
 /* --- machines --- */
 

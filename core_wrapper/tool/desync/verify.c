@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "core_wrapper/start/identity.h"
-#include "core_wrapper/tool/desync/machine.h"
 #include "net/engine/facts.h"
 #include "net/platform/dir.h"
-#include "net/platform/file.h"
 #include "net/platform/wait.h"
 
 #define NEVER UINT32_MAX
@@ -205,7 +203,7 @@ bool kl_verify_agrees(struct kl_verify *v, const struct kl_hashline *l) {
 static int keep_state(struct kl_verify *v, struct kl_machine *m) {
     struct kl_statefile s;
     char dir[KL_FILE_PATH - 64], err[KLT_ERR] = "";
-    const char *slash = strrchr(v->path, '/'), *name = slash ? slash + 1 : v->path;
+    const char *name = kl_file_base(v->path);
     if (!v->wish->states) return 0;
     snprintf(dir, sizeof(dir), "%.2000s/%.*s", v->wish->states, (int)strcspn(name, "."), name);
     if (kl_machine_save(m, &s, err, sizeof(err)) != 0) return 0; /* it has none */

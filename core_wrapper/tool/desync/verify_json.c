@@ -1,7 +1,6 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "core_wrapper/tool/common/report.h"
 #include "core_wrapper/tool/desync/verify.h"
 
 /* --- a finding for programs --- */

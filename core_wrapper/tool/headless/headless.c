@@ -8,7 +8,6 @@
 
 #include "core_wrapper/env/core_log.h"
 #include "core_wrapper/env/reload.h"
-#include "core_wrapper/frame/picture.h"
 #include "net/platform/library.h"
 #include "net/platform/process.h"
 

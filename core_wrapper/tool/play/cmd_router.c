@@ -4,9 +4,6 @@
  * SIGTERM. */
 #include "core_wrapper/tool/common/tool.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "net/platform/clock.h"
 #include "net/platform/process.h"
 #include "net/platform/wait.h"

@@ -7,11 +7,9 @@
 
 #include <sodium.h>
 
-#include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
-#include "net/relay/loop/hosted.h"
 #include "core_wrapper/tool/play/router.h"
 #include "core_wrapper/tool/common/tool.h"
 

@@ -6,8 +6,6 @@
 #ifndef KLT_HOST_HERE_H
 #define KLT_HOST_HERE_H
 
-#include <stdbool.h>
-
 #include "net/platform/process.h"
 #include "net/session/url.h"
 #include "net/relay/loop/hosted.h"

@@ -8,7 +8,6 @@
 #include <zlib.h>
 
 #include "core_wrapper/tool/common/tool.h"
-#include "core_wrapper/tool/setup/place.h"
 #include "core_wrapper/tool/setup/relay_list.h"
 #include "net/engine/plain.h"
 #include "net/platform/address.h"
@@ -26,11 +25,6 @@ struct search {
     char *out;
     struct kl_walk walk;
 };
-
-static const char *base_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* --- zip: only the list of members is read --- */
 
@@ -74,7 +68,7 @@ static bool look_in_file(void *ctx, const char *path) {
     bool found = false;
     if (strlen(path) >= KLT_PATH) return false;
     if (!g->size)
-        found = !strcmp(base_of(path), g->name) && kl_file_kind(path) == KL_FILE_IS_PLAIN;
+        found = !strcmp(kl_file_base(path), g->name) && kl_file_kind(path) == KL_FILE_IS_PLAIN;
     else if (kl_file_kind(path) == KL_FILE_IS_PLAIN && kl_file_map(path, &bytes, &len) == 0) {
         size_t n = strlen(path), m = strlen(".zip");
         if (n >= m && !strcasecmp(path + n - m, ".zip") && find_member(s, path, bytes, len)) {

@@ -8,7 +8,6 @@
 #ifndef KLT_ROUTER_H
 #define KLT_ROUTER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define KL_ROUTER_LEASE_S 1200u /* of a mapping; it is renewed at half of it */

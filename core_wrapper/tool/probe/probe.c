@@ -1,6 +1,5 @@
 #include "core_wrapper/tool/probe/probe.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

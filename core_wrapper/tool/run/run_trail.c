@@ -6,7 +6,6 @@
 #include "core_wrapper/start/identity.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

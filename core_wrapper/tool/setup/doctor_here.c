@@ -5,7 +5,6 @@
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/setup/doctor.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "core_wrapper/core/core.h"
-#include "core_wrapper/tool/common/tool.h"
-#include "core_wrapper/tool/setup/place.h"
 #include "net/platform/buffer.h"
 #include "net/platform/cfg_file.h"
 #include "net/platform/dir.h"

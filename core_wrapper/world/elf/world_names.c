@@ -1,7 +1,6 @@
 /* The calls by which a core looks at files, and names, moves and removes them: of the session's view. Dates
  * are the room's: its epoch for files that were there, the virtual clock for those that the core has
  * written. */
-#include <errno.h>
 #include <linux/stat.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * everywhere, and no names. Other variables stay the player's, and are listed. */
 #include <windows.h>
 
-#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * written. */
 #include <windows.h>
 
-#include <string.h>
 #include <wchar.h>
 
 #include "core_wrapper/world/world_private.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -138,7 +137,7 @@ static void sync_folder_of(const char *path) {
 /* Opens a new file DIR/.NAME.PID-N beside path. */
 static int open_beside(const char *path, char beside[KL_FILE_PATH], mode_t mode) {
     static atomic_uint counter;
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = kl_file_base(path);
     for (unsigned i = 0; i < TRIES; i++) {
         int n = snprintf(beside, KL_FILE_PATH, "%.*s.%.*s.%ld-%u", (int)(name - path), path, NAME_MAX_, name,
                          (long)getpid(), atomic_fetch_add(&counter, 1));

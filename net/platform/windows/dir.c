@@ -1,6 +1,5 @@
 #include "net/platform/dir.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <io.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
 #include "net/platform/process.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <winsock2.h>

@@ -1,7 +1,6 @@
 #include "net/platform/process.h"
 
 #include <windows.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <io.h>
 #include <shellapi.h>

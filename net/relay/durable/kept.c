@@ -83,6 +83,20 @@ void kl_kept_ask_clear(const char *dir) {
     clear(dir, KL_TIE_VERDICTS, KL_TIE_VERDICT);
 }
 
+/* --- the name of a recording --- */
+
+#define TIME_CHARS 15 /* 20240506-070809 */
+#define REPORTED   "-reported.klr"
+
+static bool is_name(const char *name) {
+    return strspn(name, "0123456789-") > TIME_CHARS;
+}
+
+static bool is_reported(const char *name) {
+    size_t n = strlen(name), m = strlen(REPORTED);
+    return n >= m && !strcmp(name + n - m, REPORTED);
+}
+
 /* --- deleting --- */
 
 /* A player's wish that the recording of a match be deleted. */
@@ -90,7 +104,7 @@ void kl_kept_ask_clear(const char *dir) {
 #define ROOM_CHARS (2 * KL_ROOM_ID_BYTES)
 
 static bool is_of(const char *name, const char *room) {
-    return kl_kept_is_name(name) && strlen(name) > KL_KEPT_ROOM_AT + ROOM_CHARS &&
+    return is_name(name) && strlen(name) > KL_KEPT_ROOM_AT + ROOM_CHARS &&
            memcmp(name + KL_KEPT_ROOM_AT, room, ROOM_CHARS) == 0;
 }
 
@@ -143,7 +157,7 @@ static enum kl_kept_fate delete_in(const char *dir, const char *folder, const ch
     for (unsigned i = 0; i < list.count; i++) {
         const char *name = list.name[i];
         if (!is_of(name, room) || kl_file_join(path, sizeof path, in, name, err, sizeof err) != 0) continue;
-        fate = kl_kept_is_reported(name) ? KL_KEPT_REPORTED : delete_file(path, w);
+        fate = is_reported(name) ? KL_KEPT_REPORTED : delete_file(path, w);
     }
     kl_dir_list_free(&list);
     return fate;
@@ -171,7 +185,6 @@ static enum kl_kept_fate delete_recordings(const char *dir, const struct kl_kept
 #define HOUR_US   (60 * MINUTE_US)
 #define DAY_US    (24 * HOUR_US)
 #define DIR_BYTES 768
-#define REPORTED  "-reported.klr"
 
 #define WISHES 16
 
@@ -192,8 +205,6 @@ struct kl_kept_recordings {
 
 /* --- names --- */
 
-#define TIME_CHARS 15 /* 20240506-070809 */
-
 /* Of 2024-05-06T07:08:09.123Z. */
 static void time_text(char out[TIME_CHARS + 1], uint64_t wall_us) {
     char t[KL_WALL_TEXT];
@@ -210,15 +221,6 @@ void kl_kept_name(char out[KL_KEPT_NAME], const char *room_id, uint64_t epoch_s,
 
 const char *kl_kept_new(const struct kl_kept_recordings *a) {
     return a->new;
-}
-
-bool kl_kept_is_name(const char *name) {
-    return strspn(name, "0123456789-") > TIME_CHARS;
-}
-
-bool kl_kept_is_reported(const char *name) {
-    size_t n = strlen(name), m = strlen(REPORTED);
-    return n >= m && !strcmp(name + n - m, REPORTED);
 }
 
 /* --- bounds --- */
@@ -244,9 +246,9 @@ static void add(struct items *all, const char *dir, const char *in, const struct
     for (unsigned i = 0; i < list->count; i++) {
         struct item *t = &all->at[all->count];
         *t = (struct item){.folder = in, .name = list->name[i]};
-        t->reported = kl_kept_is_reported(t->name);
+        t->reported = is_reported(t->name);
         snprintf(path, sizeof path, "%s/%s/%s", dir, in, t->name);
-        if (!kl_kept_is_name(t->name) || !kl_file_stamp(path, &t->bytes, &changed)) continue;
+        if (!is_name(t->name) || !kl_file_stamp(path, &t->bytes, &changed)) continue;
         all->bytes += t->bytes;
         all->count++;
     }

@@ -124,9 +124,6 @@ void kl_kept_ask_no_more(struct kl_kept_recordings *a, const uint8_t room[KL_STO
 /* Removes the files of all questions: an earlier relay's. */
 void kl_kept_ask_clear(const char *dir);
 
-/* Is this the name of a recording, and one that was reported? */
-bool kl_kept_is_name(const char *name);
-bool kl_kept_is_reported(const char *name);
 /* The place of the room's id in a recording's name. */
 #define KL_KEPT_ROOM_AT 16
 

@@ -275,7 +275,6 @@ static bool check_token(struct kl_kept_challenge *c, struct reading *r, uint32_t
     struct kl_proof_match of = match_of(r);
     struct kl_reader b;
     uint32_t fps_uhz = 0;
-    const char *rules = "";
     if (!next_is(r, KL_KLR_SEAL, &b))
         return refuse(c, KL_REFUSE_DOOR, "it does not begin with a token of a challenge");
     kl_klr_read_seal(&b, &r->token);
@@ -288,9 +287,9 @@ static bool check_token(struct kl_kept_challenge *c, struct reading *r, uint32_t
         kl_proof_check(&r->token, &of, r->head.relay_key) != KL_PROOF_GOOD)
         return refuse(c, KL_REFUSE_DOOR,
                       "its token is not signed for this core, content, start data and epoch");
-    for (unsigned i = 0; i < r->room.facts.count; i++)
-        if (!strcmp(r->room.facts.fact[i].key, KL_KLR_CHALLENGE)) rules = r->room.facts.fact[i].value;
-    if (sscanf(rules, "%92s %" SCNu32 " %" SCNu32, name, &fps_uhz, good_s) != 3 || !fps_uhz)
+    if (sscanf(kl_facts_value(&r->room.facts, KL_KLR_CHALLENGE), "%92s %" SCNu32 " %" SCNu32, name, &fps_uhz,
+               good_s) != 3 ||
+        !fps_uhz)
         return refuse(c, KL_REFUSE_DOOR, "its token is of a match, not of a challenge");
     match_words(words, name);
     if (memcmp(r->head.room_id, c->run.room_id, sizeof r->head.room_id) != 0 ||

@@ -12,7 +12,6 @@
  * members a moment each time. */
 #include <string.h>
 
-#include "net/engine/command.h"
 #include "net/relay/heal/lobby_heal.h"
 
 #define REPORTS_US  1000000 /* for the last player to report, once a difference is known */

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <stdio.h>
 
-#include "net/engine/command.h"
 #include "net/relay/heal/lobby_heal.h"
 
 #define ASK_US        30000000  /* for all players to agree */

@@ -4,7 +4,6 @@
 #define KL_UNPACK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* The work is done in steps, because a few packed bytes can unpack to many.

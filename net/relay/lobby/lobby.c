@@ -1,6 +1,5 @@
 #include "net/relay/lobby/lobby.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

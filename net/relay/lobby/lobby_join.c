@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "net/session/digest.h"
 #include "net/relay/lobby/lobby_parts.h"
 #include "net/session/command_words.h"
@@ -180,12 +178,6 @@ int kl_lobby_objection(struct kl_lobby *l, const struct kl_lobby_room *r, const 
     return r ? objection(r, h, address, text, cap, now_us) : objection_new(l, h, address, text, cap, now_us);
 }
 
-static const char *fact_of(const struct kl_facts *f, const char *key) {
-    for (unsigned i = 0; i < f->count; i++)
-        if (strcmp(f->fact[i].key, key) == 0) return f->fact[i].value;
-    return "";
-}
-
 /* Somebody who may not enter has a line of their own here and there, no more. */
 void kl_lobby_tell_refused(struct kl_lobby_room *r, const struct kl_hello *h, int code, uint64_t now_us) {
     char why[KL_TEXT_MAX], key[KL_FACT_KEY_MAX], patch[KL_FACT_PATCH_MAX];
@@ -194,9 +186,9 @@ void kl_lobby_tell_refused(struct kl_lobby_room *r, const struct kl_hello *h, in
     (void)kl_facts_differ(r->facts, &h->facts, why, sizeof why);
     const char *end = strstr(why, " differs: ");
     snprintf(key, sizeof key, "%.*s", end ? (int)(end - why) : 0, why);
-    if (kl_fact_patch(patch, fact_of(&h->facts, key)))
+    if (kl_fact_patch(patch, kl_facts_value(&h->facts, key)))
         kl_lobby_notice(r, "%s has a soft patch: %s", h->name, patch);
-    else if (kl_fact_patch(patch, fact_of(r->facts, key)))
+    else if (kl_fact_patch(patch, kl_facts_value(r->facts, key)))
         kl_lobby_notice(r, "%s lacks the soft patch %s", h->name, patch);
     else
         kl_lobby_notice(r, "%s was refused: %s differs", h->name, *key ? key : "the game");
@@ -394,8 +386,8 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
                                      .economy = r->params.economy,
                                      .playing = r->phase >= KL_ROOM_PLAYING};
     memcpy(out->name, r->name, sizeof out->name);
-    snprintf(out->content, sizeof out->content, "%s", fact_of(r->facts, "content"));
-    snprintf(out->core, sizeof out->core, "%s", fact_of(r->facts, "core"));
+    snprintf(out->content, sizeof out->content, "%s", kl_facts_value(r->facts, "content"));
+    snprintf(out->core, sizeof out->core, "%s", kl_facts_value(r->facts, "core"));
     memcpy(out->identity, r->identity, sizeof out->identity);
 }
 

@@ -3,7 +3,6 @@
  * A joiner gets the same as a client that comes back without frames: start data, and it catches up
  * (heal/lobby_heal.h). No policy waits for it until it has caught up and its seat counts. */
 #include <stdio.h>
-#include <string.h>
 
 #include "net/engine/lock_relay_return.h"
 #include "net/relay/lobby/lobby_parts.h"

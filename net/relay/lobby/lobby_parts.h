@@ -170,8 +170,6 @@ unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, cons
 /* --- lobby_recordings.c: deleting --- */
 /* DELETE. The answer, REFUSE with its text, goes out at once or from kl_lobby_wishes_turn(). */
 void kl_lobby_delete(struct kl_lobby *l, unsigned peer, const struct kl_delete *d, uint64_t now_us);
-/* For the thread that has the recordings (kept.h); w gets its number. False: the client is turned away. */
-bool kl_lobby_ask_kept(struct kl_lobby *l, unsigned peer, struct kl_kept_wish *w, uint64_t now_us);
 void kl_lobby_wishes_turn(struct kl_lobby *l, uint64_t now_us);
 
 /* --- lobby_recordings.c: challenges --- */
@@ -179,10 +177,6 @@ void kl_lobby_wishes_turn(struct kl_lobby *l, uint64_t now_us);
 void kl_lobby_challenge(struct kl_lobby *l, unsigned peer, const struct kl_wanted *w, uint64_t now_us);
 void kl_lobby_hand_in(struct kl_lobby *l, unsigned peer, const struct kl_run *r, uint64_t now_us);
 void kl_lobby_hand_in_data(struct kl_lobby *l, unsigned peer, const struct kl_data *d, uint64_t now_us);
-/* The thread's answer to that client; c is the client's, or freed. */
-void kl_lobby_challenge_told(struct kl_lobby *l, unsigned peer, struct kl_kept_challenge *c, uint64_t now_us);
-/* Sends tokens. True: some are not wholly sent. */
-bool kl_lobby_challenge_turn(struct kl_lobby *l);
 
 /* --- lobby_seat.c --- */
 /* The member's connection is lost; its seat is kept. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/engine/command.h"
 #include "net/relay/lobby/lobby_parts.h"
 
 #define PAUSES_PER_MIN 6 /* from one address: nobody stops the game again as often as others resume it */

@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "net/engine/lock_relay_return.h"

@@ -27,7 +27,8 @@ static const char *objection(struct kl_lobby *l, unsigned peer, const struct kl_
     return NULL;
 }
 
-bool kl_lobby_ask_kept(struct kl_lobby *l, unsigned peer, struct kl_kept_wish *w, uint64_t now_us) {
+/* For the thread that has the recordings (kept.h); w gets its number. False: the client is turned away. */
+static bool ask_kept(struct kl_lobby *l, unsigned peer, struct kl_kept_wish *w, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
     w->number = ++l->wishes;
     if (!kl_journal_wish(l->journal, w)) {
@@ -58,7 +59,7 @@ void kl_lobby_delete(struct kl_lobby *l, unsigned peer, const struct kl_delete *
     }
     memcpy(w.room_id, d->room_id, sizeof w.room_id);
     memcpy(w.seat_key, d->seat_key, sizeof w.seat_key);
-    (void)kl_lobby_ask_kept(l, peer, &w, now_us);
+    (void)ask_kept(l, peer, &w, now_us);
 }
 
 static void tell(struct kl_lobby *l, unsigned peer, enum kl_kept_fate fate, uint64_t now_us) {
@@ -74,28 +75,6 @@ static void tell(struct kl_lobby *l, unsigned peer, enum kl_kept_fate fate, uint
     if (fate == KL_KEPT_NONE || fate == KL_KEPT_ANOTHERS)
         kl_lobby_tries_wrong(l, NULL, l->client[peer].address, now_us);
     kl_lobby_turn_away(l, peer, answer[fate].code, "%s", answer[fate].text);
-}
-
-void kl_lobby_wishes_turn(struct kl_lobby *l, uint64_t now_us) {
-    struct kl_kept_wish w;
-    if (now_us < l->wishes_us) return;
-    l->wishes_us = now_us + LOOK_US;
-    while (kl_journal_next_wish(l->journal, &w)) {
-        /* The client that waits for it; limits.peers: none does any more. */
-        uint64_t wish = w.number;
-        unsigned i = 0;
-        while (i < l->limits.peers && (l->client[i].state != KL_CLIENT_GREETING || l->client[i].wish != wish))
-            i++;
-        unsigned peer = i;
-        l->wishes_wait--;
-        if (peer == l->limits.peers)
-            kl_kept_challenge_free(w.challenge);
-        else if (w.challenge)
-            kl_lobby_challenge_told(l, peer, w.challenge, now_us);
-        else
-            tell(l, peer, w.fate, now_us);
-    }
-    l->tokens_wait = kl_lobby_challenge_turn(l);
 }
 
 /* --- challenges --- */
@@ -137,8 +116,7 @@ static struct kl_kept_challenge *open_challenge(struct kl_lobby *l, unsigned pee
 /* The thread gets it. */
 static void ask(struct kl_lobby *l, unsigned peer, struct kl_kept_challenge *c, uint64_t now_us) {
     l->client[peer].challenge = NULL;
-    if (!kl_lobby_ask_kept(l, peer, &(struct kl_kept_wish){.challenge = c}, now_us))
-        kl_kept_challenge_free(c);
+    if (!ask_kept(l, peer, &(struct kl_kept_wish){.challenge = c}, now_us)) kl_kept_challenge_free(c);
 }
 
 void kl_lobby_challenge(struct kl_lobby *l, unsigned peer, const struct kl_wanted *w, uint64_t now_us) {
@@ -193,8 +171,8 @@ void kl_lobby_hand_in_data(struct kl_lobby *l, unsigned peer, const struct kl_da
     if (c->len == d->total) ask(l, peer, c, now_us);
 }
 
-void kl_lobby_challenge_told(struct kl_lobby *l, unsigned peer, struct kl_kept_challenge *c,
-                             uint64_t now_us) {
+/* The thread's answer to that client; c is the client's, or freed. */
+static void tell_challenge(struct kl_lobby *l, unsigned peer, struct kl_kept_challenge *c, uint64_t now_us) {
     struct kl_lobby_client *client = &l->client[peer];
     if (c->code) {
         kl_lobby_turn_away(l, peer, c->code, "%s", c->why);
@@ -222,7 +200,8 @@ static bool send_token(struct kl_lobby *l, unsigned peer) {
     return client->total == c->len;
 }
 
-bool kl_lobby_challenge_turn(struct kl_lobby *l) {
+/* Sends tokens. True: some are not wholly sent. */
+static bool send_tokens(struct kl_lobby *l) {
     bool waits = false;
     for (unsigned i = 0; i < l->limits.peers; i++) {
         struct kl_kept_challenge *c = l->client[i].challenge;
@@ -234,4 +213,27 @@ bool kl_lobby_challenge_turn(struct kl_lobby *l) {
         l->client[i].challenge = NULL;
     }
     return waits;
+}
+
+/* --- the thread's answers --- */
+
+void kl_lobby_wishes_turn(struct kl_lobby *l, uint64_t now_us) {
+    struct kl_kept_wish w;
+    if (now_us < l->wishes_us) return;
+    l->wishes_us = now_us + LOOK_US;
+    while (kl_journal_next_wish(l->journal, &w)) {
+        /* The client that waits for it; limits.peers: none does any more. */
+        unsigned peer = 0;
+        while (peer < l->limits.peers &&
+               (l->client[peer].state != KL_CLIENT_GREETING || l->client[peer].wish != w.number))
+            peer++;
+        l->wishes_wait--;
+        if (peer == l->limits.peers)
+            kl_kept_challenge_free(w.challenge);
+        else if (w.challenge)
+            tell_challenge(l, peer, w.challenge, now_us);
+        else
+            tell(l, peer, w.fate, now_us);
+    }
+    l->tokens_wait = send_tokens(l);
 }

@@ -2,7 +2,6 @@
  * net/ROOMS.md §7, The queue for seats.
  *
  * A place in the queue is a number in the member or watcher itself, so one that goes leaves no trace. */
-#include <stdio.h>
 #include <string.h>
 
 #include "net/engine/command.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/engine/engine.h"
 #include "net/platform/socket.h"
 #include "net/platform/thread.h"
 #include "net/platform/wait.h"

@@ -10,7 +10,6 @@
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "net/session/seal.h"
-#include "net/transport/hub.h"
 #include "net/transport/link.h"
 #include "net/relay/loop/hosted.h"
 #include "net/relay/log/relay_log.h"

@@ -1,12 +1,10 @@
 #include "net/relay/program/relay_options.h"
 
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/engine/engine.h"
-#include "net/platform/address.h"
 #include "net/platform/file.h"
 #include "net/transport/link.h"
 

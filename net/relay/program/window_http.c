@@ -11,7 +11,6 @@
 #include "net/platform/clock.h"
 #include "net/platform/library.h"
 #include "net/platform/wait.h"
-#include "net/relay/program/window.h"
 
 #define CONNECTIONS  512
 #define TIMEOUT_S    10   /* of a silent connection */

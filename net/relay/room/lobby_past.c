@@ -116,7 +116,8 @@ static void count(struct kl_lobby_room *r, uint64_t more, uint64_t less) {
     r->lobby->history_bytes += more - less;
 }
 
-void kl_lobby_past_free_block(struct kl_lobby_room *r, struct kl_history_block *b) {
+/* Frees a block that has left the history. */
+static void free_block(struct kl_lobby_room *r, struct kl_history_block *b) {
     struct kl_lobby_packer *p = r->lobby->packer;
     if (p && p->of == b) p->of = NULL;
     count(r, 0, kl_lobby_past_block_bytes(b));
@@ -175,7 +176,7 @@ static void pack_past(struct kl_lobby_room *r) {
     memcpy(packed->bytes, p->packed, len);
     *at = packed;
     count(r, kl_lobby_past_block_bytes(packed), 0);
-    kl_lobby_past_free_block(r, b);
+    free_block(r, b);
 }
 
 /* --- the past --- */
@@ -194,7 +195,7 @@ void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
 void kl_lobby_past_free(struct kl_lobby_room *r) {
     void *block;
     while ((block = kl_history_drop(&r->past.history)))
-        kl_lobby_past_free_block(r, block);
+        free_block(r, block);
     kl_lobby_memory_past_free(r);
 }
 
@@ -228,7 +229,7 @@ static bool drop_oldest(struct kl_lobby_room *r) {
         kl_lobby_notice(r, "nobody can join this room any more: the relay dropped its first frames, and the "
                            "core gives no state");
     }
-    kl_lobby_past_free_block(r, block);
+    free_block(r, block);
     return true;
 }
 

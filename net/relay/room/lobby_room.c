@@ -1,6 +1,5 @@
 #include "net/relay/room/lobby_room.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -548,8 +548,6 @@ bool kl_lobby_past_digest(const struct kl_lobby_room *r, uint32_t intervals, str
 struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const struct kl_return *b);
 
 /* --- lobby_past.c: packed blocks --- */
-/* Frees a block that has left the history. */
-void kl_lobby_past_free_block(struct kl_lobby_room *r, struct kl_history_block *b);
 uint64_t kl_lobby_past_block_bytes(const struct kl_history_block *b);
 void kl_lobby_past_end(struct kl_lobby *l); /* frees what all rooms share */
 

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "net/engine/command.h"
-#include "net/engine/lock_relay_return.h"
-#include "net/relay/room/lobby_room.h"
 
 #define TOLD_US   1000000                  /* between two words to the clients of how many watch */
 #define SILENT_US (15 * UINT64_C(1000000)) /* without a datagram: it is let go */

@@ -1,6 +1,5 @@
 #include "core_wrapper/tool/setup/place.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "net/platform/dir.h"
