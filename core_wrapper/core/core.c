@@ -18,35 +18,8 @@ static const struct {
     const char *name;
     size_t offset;
 } symbols[] = {
-#define SYMBOL(field)                                                                                        \
-    { "retro_" #field, offsetof(struct kl_core, field) }
-    SYMBOL(set_environment),
-    SYMBOL(set_video_refresh),
-    SYMBOL(set_audio_sample),
-    SYMBOL(set_audio_sample_batch),
-    SYMBOL(set_input_poll),
-    SYMBOL(set_input_state),
-    SYMBOL(init),
-    SYMBOL(deinit),
-    SYMBOL(api_version),
-    SYMBOL(get_system_info),
-    SYMBOL(get_system_av_info),
-    SYMBOL(set_controller_port_device),
-    SYMBOL(reset),
-    SYMBOL(run),
-    SYMBOL(serialize_size),
-    SYMBOL(serialize),
-    SYMBOL(unserialize),
-    SYMBOL(cheat_reset),
-    SYMBOL(cheat_set),
-    SYMBOL(load_game),
-    SYMBOL(load_game_special),
-    SYMBOL(unload_game),
-    SYMBOL(get_region),
-    SYMBOL(get_memory_data),
-    SYMBOL(get_memory_size),
-#undef SYMBOL
-};
+#define SYMBOL(name) {"retro_" #name, offsetof(struct kl_core, name)},
+    KL_CORE_CALLS(SYMBOL)};
 
 static int find_symbols(struct kl_core *c, char *err, size_t err_len) {
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {

@@ -10,8 +10,18 @@
 
 #include "core_wrapper/core/ctors.h"
 
-/* The loaded core and its functions: every one that a core must export, by its libretro name without the
- * prefix. */
+/* Every function that a core must export, without the prefix retro_. */
+/* clang-format off */
+#define KL_CORE_CALLS(CALL)                                                                                  \
+    CALL(set_environment) CALL(set_video_refresh) CALL(set_audio_sample) CALL(set_audio_sample_batch)        \
+    CALL(set_input_poll) CALL(set_input_state) CALL(init) CALL(deinit) CALL(api_version)                     \
+    CALL(get_system_info) CALL(get_system_av_info) CALL(set_controller_port_device) CALL(reset) CALL(run)    \
+    CALL(serialize_size) CALL(serialize) CALL(unserialize) CALL(cheat_reset) CALL(cheat_set)                 \
+    CALL(load_game) CALL(load_game_special) CALL(unload_game) CALL(get_region) CALL(get_memory_data)         \
+    CALL(get_memory_size)
+/* clang-format on */
+
+/* The loaded core and its functions. */
 struct kl_core {
     void *handle;
     char path[4096];      /* of the core's own file */
@@ -19,31 +29,8 @@ struct kl_core {
     bool initialised, game_loaded;
     bool late; /* opened by kl_core_open_late(); kl_core_construct() then runs ctors */
     struct kl_ctors ctors;
-    void (*set_environment)(retro_environment_t);
-    void (*set_video_refresh)(retro_video_refresh_t);
-    void (*set_audio_sample)(retro_audio_sample_t);
-    void (*set_audio_sample_batch)(retro_audio_sample_batch_t);
-    void (*set_input_poll)(retro_input_poll_t);
-    void (*set_input_state)(retro_input_state_t);
-    void (*init)(void);
-    void (*deinit)(void);
-    unsigned (*api_version)(void);
-    void (*get_system_info)(struct retro_system_info *);
-    void (*get_system_av_info)(struct retro_system_av_info *);
-    void (*set_controller_port_device)(unsigned port, unsigned device);
-    void (*reset)(void);
-    void (*run)(void);
-    size_t (*serialize_size)(void);
-    bool (*serialize)(void *data, size_t size);
-    bool (*unserialize)(const void *data, size_t size);
-    void (*cheat_reset)(void);
-    void (*cheat_set)(unsigned index, bool enabled, const char *code);
-    bool (*load_game)(const struct retro_game_info *game);
-    bool (*load_game_special)(unsigned type, const struct retro_game_info *info, size_t num_info);
-    void (*unload_game)(void);
-    unsigned (*get_region)(void);
-    void *(*get_memory_data)(unsigned id);
-    size_t (*get_memory_size)(unsigned id);
+#define KL_CORE_CALL(name) __typeof__(retro_##name) *name;
+    KL_CORE_CALLS(KL_CORE_CALL)
 };
 
 /* Loads the shared object and finds its functions; calls none but api_version. Returns 0, or -1 with one
