@@ -32,7 +32,6 @@ int kl_content_keep(struct kl_content *c, bool special, unsigned type, const str
                     size_t count) {
     memset(c, 0, sizeof *c);
     if (count > KL_CONTENT_ITEMS) return -1;
-    c->loaded = true;
     c->special = special;
     c->type = type;
     c->none = !info;

@@ -11,7 +11,7 @@
 #define KL_PATCH_NAME    32 /* bytes of a soft patch's name, NUL included */
 
 struct kl_content {
-    bool loaded, special, none; /* none: the core was started without content */
+    bool special, none; /* none: the core was started without content */
     unsigned type, count;
     struct retro_game_info item[KL_CONTENT_ITEMS];
     struct retro_game_info_ext ext[KL_CONTENT_ITEMS]; /* from GET_GAME_INFO_EXT, if the frontend has it */

@@ -52,7 +52,7 @@ enum kl_load { KL_LOAD_NONE, KL_LOAD_FIRST, KL_LOAD_AFRESH };
  * machine's own values are in struct kl_emulator, and follow from locked frames alone (outside.h). */
 struct kl_told {
     struct kl_declared controllers, subsystems, descriptors, overrides;
-    bool has_format, has_rotation, has_quirks, overrides_known;
+    bool has_format, has_rotation, overrides_known;
     bool reinit; /* the pixel format has changed: the frontend's drivers must be told */
     enum retro_pixel_format format;
     uint8_t refused_formats; /* bit by format */

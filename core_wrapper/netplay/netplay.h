@@ -58,7 +58,7 @@ struct kl_netplay {
     const struct kl_participant_status *status;
     const struct kl_emulator *emu;
     /* its own */
-    bool asked, offered; /* the frontend: about the interface; has it */
+    bool offered; /* the frontend has the interface */
     struct kl_netpacket core;
     bool core_has, core_serves; /* the core has an interface of its own; the present session uses it */
     bool active, host;          /* a session of ours */

@@ -87,7 +87,6 @@ struct kl_panel {
     unsigned direct_named; /* players that see this machine's address */
     unsigned direct_heard; /* of these, those whose presses come straight */
     unsigned spacing;      /* frames */
-    unsigned need;         /* lead that the newest frame needed, quarter frames; 0: unknown */
     uint64_t late, stalls; /* frames, episodes */
     unsigned longest_stall_ms;
     unsigned backlog;             /* frames received and not run */

@@ -151,7 +151,6 @@ static bool take_data(struct walk *w, size_t len) {
 static void note_sequence(struct walk *w, uint8_t channel, uint16_t sequence) {
     uint16_t ahead = w->base ? (uint16_t)(sequence - w->base[channel]) : 0;
     if (ahead >= 0x8000) ahead = 0; /* behind: a repetition */
-    w->verdict->sequenced = true;
     w->verdict->pieces[channel]++;
     if (ahead > w->verdict->ahead) w->verdict->ahead = ahead;
 }

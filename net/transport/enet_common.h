@@ -109,11 +109,10 @@ bool kl_enet_service(ENetHost *host, ENetEvent *event);
 enum kl_udp_side { KL_UDP_RELAY, KL_UDP_CLIENT };
 
 struct kl_udp_verdict {
-    bool pass;      /* ENet may have it */
-    bool sequenced; /* it carries reliable data; furthest is the highest sequence number relative to base */
-    uint16_t peer;  /* ENet's peer number in the header, 0xfff for a CONNECT */
-    uint16_t ahead; /* distance of the furthest of them from its channel's base */
-    uint16_t pieces[2];  /* by channel: messages and pieces of messages in it */
+    bool pass;          /* ENet may have it */
+    uint16_t peer;      /* ENet's peer number in the header, 0xfff for a CONNECT */
+    uint16_t ahead;     /* distance of its highest sequence number of reliable data from its channel's base */
+    uint16_t pieces[2]; /* by channel: messages and pieces of messages in it */
     uint32_t connect_id; /* of a CONNECT */
 };
 

@@ -64,7 +64,7 @@ static const char *value_of(const struct kl_facts *f, const char *key) {
 }
 
 static void compute(struct kl_facts *f, const char *set, struct kl_world *w) {
-    struct kl_content c = {.loaded = true, .count = 1};
+    struct kl_content c = {.count = 1};
     char path[1024];
     snprintf(path, sizeof path, "%s", at(set));
     c.item[0].path = path;

@@ -30,7 +30,6 @@ bool kl_recorded_content(const struct kl_recording *r, const char *const *places
 struct kl_machine_info {
     char name[128], version[128], content[KL_STATEFILE_TEXT];
     uint64_t epoch_s;
-    double fps;
     struct kl_facts facts; /* with `verifies`: of content and files, as a room has them */
 };
 

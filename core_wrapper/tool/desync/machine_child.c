@@ -369,7 +369,7 @@ static int start(struct child *c, char *err, size_t err_len) {
 
 static bool introduce(struct child *c) {
     static struct kl_machine_info info;
-    info = (struct kl_machine_info){.epoch_s = c->setup.epoch_s, .fps = c->h.emu.av.timing.fps};
+    info = (struct kl_machine_info){.epoch_s = c->setup.epoch_s};
     snprintf(info.name, sizeof(info.name), "%s", c->h.name);
     snprintf(info.version, sizeof(info.version), "%s", c->h.version);
     snprintf(info.content, sizeof(info.content), "none");
