@@ -1,6 +1,5 @@
 #include "core_wrapper/match/command.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/record/record.h"
+#include "net/platform/buffer.h"
 #include "net/platform/clock.h"
 
 #define SHOWN_MS    4000
@@ -42,10 +42,7 @@ static struct kl_name_shown name_of(struct kl_match *m, unsigned client) {
 __attribute__((format(__printf__, 4, 5))) static void
 tell(struct kl_match *m, const struct kl_core_run *r, const struct kl_command *c, const char *format, ...) {
     char what[KLW_TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
+    KL_FORMAT(what, sizeof what, format);
     if (r->how != KL_RUN_NEW) return;
     const struct kl_name_shown name = name_of(m, c->client);
     const char *who = name.text;

@@ -1,13 +1,13 @@
 #include "core_wrapper/profile/profile.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
+#include "net/platform/buffer.h"
 #include "net/platform/file.h"
 
 #define DEPTH       8 /* of objects within objects: ours have four */
@@ -25,12 +25,9 @@ struct reader {
 };
 
 __attribute__((format(__printf__, 2, 3))) static void refuse(struct reader *r, const char *format, ...) {
-    va_list args;
     if (r->failed) return;
     r->failed = true;
-    va_start(args, format);
-    vsnprintf(r->err, r->err_len, format, args);
-    va_end(args);
+    KL_FORMAT(r->err, r->err_len, format);
 }
 
 /* Returns NULL on failure. */

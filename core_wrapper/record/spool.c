@@ -1,11 +1,11 @@
 #include "core_wrapper/record/spool.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
 #include "net/platform/file.h"
 
 #define FIRST_BYTES (64u << 10)
@@ -105,11 +105,8 @@ void kl_spool_put(struct kl_spool *s, const char *bytes, size_t len) {
 
 void kl_spool_print(struct kl_spool *s, const char *format, ...) {
     char text[PRINT_BYTES];
-    va_list args;
     if (!s->path) return;
-    va_start(args, format);
-    int len = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    int len = KL_FORMAT(text, sizeof text, format);
     if (len > 0) kl_spool_put(s, text, len < PRINT_BYTES ? (size_t)len : PRINT_BYTES - 1);
 }
 

@@ -2,10 +2,10 @@
  * panel_state.c. */
 #include "core_wrapper/screen/panel.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
 #include "net/session/name.h"
 #include "core_wrapper/draw/font.h"
 
@@ -80,11 +80,8 @@ struct chips {
 
 __attribute__((format(__printf__, 3, 4))) static void add(struct chips *s, uint32_t rgb, const char *format,
                                                           ...) {
-    va_list args;
     if (s->count == CHIPS_MAX) return;
-    va_start(args, format);
-    vsnprintf(s->at[s->count].text, CHIP_BYTES, format, args);
-    va_end(args);
+    KL_FORMAT(s->at[s->count].text, CHIP_BYTES, format);
     s->at[s->count++].rgb = rgb;
 }
 

@@ -1,19 +1,17 @@
 /* The card: what is awaited, what the player and the friend are to do, how to leave. panel.h. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core_wrapper/screen/panel.h"
 
+#include "net/platform/buffer.h"
+
 #define UNSURE_US   4000000 /* a relay that is there has answered long before */
 #define NAMES_BYTES 240     /* of names in one line */
 
 __attribute__((format(__printf__, 2, 3))) static void add(struct kl_card *card, const char *format, ...) {
-    va_list args;
     if (card->count == KL_CARD_LINES) return;
-    va_start(args, format);
-    vsnprintf(card->line[card->count++], KL_PANEL_LINE, format, args);
-    va_end(args);
+    KL_FORMAT(card->line[card->count++], KL_PANEL_LINE, format);
 }
 
 /* "Panel: hold Select 0.4 s, press R (right Shift, W)": of the keyboard behind, as RetroArch has them. */

@@ -1,11 +1,11 @@
 #include "core_wrapper/screen/screen.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "net/engine/facts.h"
 #include "net/engine/plain.h"
+#include "net/platform/buffer.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/draw/canvas.h"
 
@@ -52,10 +52,7 @@ static void log_line(struct kl_screen *s, enum retro_log_level level, const char
 
 void kl_screen_log(struct kl_screen *s, retro_environment_t environment, const char *format, ...) {
     char line[LINE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
+    KL_FORMAT(line, sizeof line, format);
     ask(s, environment);
     log_line(s, RETRO_LOG_INFO, kl_plain(line));
 }

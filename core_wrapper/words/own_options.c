@@ -2,10 +2,11 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "net/platform/buffer.h"
 
 #define POOL        8192 /* bytes of the settings' keys, values and labels */
 #define CATEGORY    "keylock"
@@ -65,10 +66,7 @@ static unsigned count; /* 0: not made yet */
 __attribute__((format(__printf__, 1, 2))) static const char *keep(const char *format, ...) {
     static char pool[POOL];
     static size_t used;
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(pool + used, POOL - used, format, args);
-    va_end(args);
+    int len = KL_FORMAT(pool + used, POOL - used, format);
     const char *text = pool + used;
     if (len >= 0 && used + (size_t)len + 1 < POOL) used += (size_t)len + 1;
     return text;

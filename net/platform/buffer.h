@@ -3,8 +3,10 @@
 #ifndef KL_PLATFORM_BUFFER_H
 #define KL_PLATFORM_BUFFER_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* A zeroed struct is an empty text. */
 struct kl_buffer {
@@ -24,5 +26,15 @@ char *kl_buffer_take(struct kl_buffer *t);
 /* The first len bytes of a text as a text of their own (fewer if it ends before). From malloc; NULL without
  * memory. */
 char *kl_buffer_copy(const char *text, size_t len);
+
+/* In a function with a format and its arguments: what snprintf(out, size, format, arguments) gives. */
+#define KL_FORMAT(out, size, format)                                                                         \
+    __extension__({                                                                                          \
+        va_list arguments_;                                                                                  \
+        va_start(arguments_, format);                                                                        \
+        int length_ = vsnprintf(out, size, format, arguments_);                                              \
+        va_end(arguments_);                                                                                  \
+        length_;                                                                                             \
+    })
 
 #endif

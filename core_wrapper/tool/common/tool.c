@@ -1,6 +1,5 @@
 #include "core_wrapper/tool/common/tool.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "core_wrapper/core/core.h"
 #include "net/engine/engine.h"
 #include "net/engine/plain.h"
+#include "net/platform/buffer.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
@@ -18,11 +18,8 @@
 
 int tool_fail(int code, const char *command, const char *format, ...) {
     char line[8192]; /* some of it may be a relay's word, or another player's name */
-    va_list args;
     fflush(stdout);
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
+    KL_FORMAT(line, sizeof line, format);
     fprintf(stderr, "keylock %s: %s\n", command, kl_plain(line));
     return code;
 }
@@ -66,10 +63,7 @@ int tool_show_version(void) {
 int tool_usage(const char *format, ...) {
     char line[4096];
     const char *name = command ? command->name : NULL;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
+    KL_FORMAT(line, sizeof line, format);
     fflush(stdout);
     fprintf(stderr, "keylock%s%s: %s; see keylock%s%s --help\n", name ? " " : "", name ? name : "",
             kl_plain(line), name ? " " : "", name ? name : "");

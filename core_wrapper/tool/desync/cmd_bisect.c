@@ -2,12 +2,12 @@
 #include "core_wrapper/tool/common/tool.h"
 
 #include "net/engine/facts.h"
+#include "net/platform/buffer.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/tool/desync/bisect.h"
 #include "core_wrapper/tool/common/report.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,11 +67,8 @@ struct bisect {
 };
 
 __attribute__((format(__printf__, 2, 3))) static void note(struct bisect *b, const char *format, ...) {
-    va_list args;
     if (b->notes == NOTES) return;
-    va_start(args, format);
-    vsnprintf(b->note[b->notes++], NOTE_TEXT, format, args);
-    va_end(args);
+    KL_FORMAT(b->note[b->notes++], NOTE_TEXT, format);
 }
 
 /* --- differences of the recordings --- */

@@ -2,23 +2,20 @@
 #include "core_wrapper/tool/desync/verify.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core_wrapper/start/identity.h"
 #include "net/engine/facts.h"
+#include "net/platform/buffer.h"
 #include "net/platform/dir.h"
 #include "net/platform/wait.h"
 
 #define NEVER UINT32_MAX
 
 __attribute__((format(__printf__, 2, 3))) static int cannot(struct kl_verify *v, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
     v->code = KLT_CANNOT;
-    vsnprintf(v->why, sizeof(v->why), format, args);
-    va_end(args);
+    KL_FORMAT(v->why, sizeof(v->why), format);
     return -1;
 }
 

@@ -2,21 +2,18 @@
  * are answered by its emulator (core_wrapper/env/env_table.c), as in a room. */
 #include "core_wrapper/tool/headless/headless.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
 #include "net/platform/file.h"
 
 static void on_log(enum retro_log_level level, const char *format, ...) {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     const struct kl_headless *h = kl_headless_current();
     char text[4096];
-    va_list args;
     if (!format || level > RETRO_LOG_ERROR || (h && h->setup.quiet && level < RETRO_LOG_WARN)) return;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
+    KL_FORMAT(text, sizeof(text), format);
     size_t len = strlen(text);
     fprintf(stderr, "core [%s] %s%s", names[level], text, len && text[len - 1] == '\n' ? "" : "\n");
 }

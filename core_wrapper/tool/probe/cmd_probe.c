@@ -1,4 +1,5 @@
 #include "net/platform/process.h"
+#include "net/platform/buffer.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
@@ -12,7 +13,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -294,10 +294,7 @@ static void print_notes(const struct probe *p) {
 
 __attribute__((format(__printf__, 3, 4))) static void decide(struct probe *p, bool fit, const char *format,
                                                              ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(p->profile.verdict, sizeof(p->profile.verdict), format, args);
-    va_end(args);
+    KL_FORMAT(p->profile.verdict, sizeof(p->profile.verdict), format);
     p->profile.fit = fit;
 }
 

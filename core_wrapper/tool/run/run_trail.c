@@ -1,12 +1,12 @@
 #include "core_wrapper/tool/run/run.h"
 
+#include "net/platform/buffer.h"
 #include "net/platform/process.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/env/reload.h"
 #include "core_wrapper/start/identity.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +21,7 @@ void kl_run_trail_export(const struct kl_run_options *o) {
 }
 
 __attribute__((format(__printf__, 2, 3))) static int failed(struct kl_run_trail *t, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    if (!t->error[0]) vsnprintf(t->error, sizeof(t->error), format, args);
-    va_end(args);
+    if (!t->error[0]) KL_FORMAT(t->error, sizeof(t->error), format);
     return -1;
 }
 

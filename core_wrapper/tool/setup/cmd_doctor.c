@@ -3,8 +3,8 @@
 
 #include "core_wrapper/tool/setup/doctor.h"
 #include "core_wrapper/tool/common/report.h"
+#include "net/platform/buffer.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,16 +28,13 @@ static const char *const healths[] = {"ok", "note", "wrong"};
 
 void kl_doctor_find(struct kl_doctor *d, enum kl_health health, const char *code, const char *about,
                     const char *todo, const char *format, ...) {
-    va_list args;
     if (d->count == KLT_FINDINGS) return;
     struct kl_finding *f = &d->finding[d->count++];
     f->health = health;
     f->code = code;
     snprintf(f->about, sizeof f->about, "%s", about);
     snprintf(f->todo, sizeof f->todo, "%s", todo ? todo : "");
-    va_start(args, format);
-    vsnprintf(f->text, sizeof f->text, format, args);
-    va_end(args);
+    KL_FORMAT(f->text, sizeof f->text, format);
 }
 
 static unsigned count_of(const struct kl_doctor *d, enum kl_health health) {

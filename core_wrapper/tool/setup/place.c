@@ -1,10 +1,10 @@
 #include "core_wrapper/tool/setup/place.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
 #include "net/platform/cfg_file.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
@@ -51,10 +51,7 @@ int kl_settings_write(const struct kl_settings *s, const char *path, char *err, 
 }
 
 bool kl_place_write(char out[KLT_PATH], const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(out, KLT_PATH, format, args);
-    va_end(args);
+    int n = KL_FORMAT(out, KLT_PATH, format);
     return n > 0 && n < KLT_PATH;
 }
 

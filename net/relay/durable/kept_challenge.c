@@ -1,6 +1,5 @@
 /* Tokens of challenges, and runs of them. docs/design.md §7, net/PROTOCOL.md §9. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <sodium.h>
 
 #include "net/platform/dir.h"
+#include "net/platform/buffer.h"
 #include "net/platform/file.h"
 #include "net/record/klr.h"
 #include "net/record/klr_body.h"
@@ -46,10 +46,7 @@ void kl_kept_challenge_free(struct kl_kept_challenge *c) {
 /* False. */
 __attribute__((format(__printf__, 3, 4))) static bool refuse(struct kl_kept_challenge *c, enum kl_refuse code,
                                                              const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(c->why, sizeof c->why, format, args);
-    va_end(args);
+    KL_FORMAT(c->why, sizeof c->why, format);
     c->code = code;
     return false;
 }

@@ -1,6 +1,5 @@
 /* Ends: of a connection, of a membership, of a room. Each part of the lobby may put a member out, so this
  * file uses none of them. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,8 @@
 #include <sodium.h>
 
 #include "net/relay/lobby/lobby_parts.h"
+
+#include "net/platform/buffer.h"
 
 /* --- a connection --- */
 
@@ -37,10 +38,7 @@ void kl_lobby_door_leave(struct kl_lobby *l, struct kl_lobby_client *c) {
 void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *format, ...) {
     struct kl_lobby_client *c = &l->client[peer];
     char text[KL_TEXT_MAX], quoted[2 * KL_TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    KL_FORMAT(text, sizeof text, format);
     kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", kl_log_address(c->address), code,
            kl_log_quote(quoted, sizeof quoted, text));
     kl_lobby_refuse(l, peer, code, text);

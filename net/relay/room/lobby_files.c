@@ -1,10 +1,10 @@
 #include "net/relay/room/lobby_files.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "net/engine/command.h"
+#include "net/platform/buffer.h"
 #include "net/relay/room/lobby_room.h"
 
 #define LINE_BYTES        59 /* of a line on the screen */
@@ -51,10 +51,7 @@ static void make_plain(char name[KL_FILE_NAME_MAX]) {
 __attribute__((format(__printf__, 3, 4))) static void tell(struct kl_lobby_room *r, const char *file,
                                                            const char *format, ...) {
     char line[KL_TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    int used = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
+    int used = KL_FORMAT(line, sizeof line, format);
     size_t len = strlen(file),
            place = used + 3 + FILE_BYTES < LINE_BYTES ? LINE_BYTES - 3 - (size_t)used : FILE_BYTES;
     if (len)

@@ -4,6 +4,8 @@
 
 #include "net/relay/room/lobby_room.h"
 
+#include "net/platform/buffer.h"
+
 #define NEWS_PER_MIN 60 /* of a room: a full one may come and go */
 
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
@@ -87,10 +89,7 @@ void kl_lobby_log_member(enum kl_log_level level, const char *event, const struc
                          unsigned member, const char *format, ...) {
     if (!kl_log_wants(level)) return;
     char room[QUOTED_NAME_MAX], name[QUOTED_NAME_MAX], seats[20], rest[700];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(rest, sizeof rest, format, args);
-    va_end(args);
+    KL_FORMAT(rest, sizeof rest, format);
     const struct kl_lobby_member *m = r->member[member];
     kl_log_of_room(story_of(r), level, event, "room=%s client=%u name=%s seats=%s%s%s",
                    kl_log_quote(room, sizeof room, r->name), member,
@@ -101,10 +100,7 @@ void kl_lobby_log_member(enum kl_log_level level, const char *event, const struc
 void kl_visitor_log(const char *event, const struct kl_lobby_room *r, const struct kl_visitor *v,
                     const char *format, ...) {
     char name[QUOTED_NAME_MAX], rest[700];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(rest, sizeof rest, format, args);
-    va_end(args);
+    KL_FORMAT(rest, sizeof rest, format);
     if (v->catchup.watches)
         kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
                           kl_log_quote(name, sizeof name, v->name), r->watch.count, r->lock.next_close, rest);
@@ -116,10 +112,7 @@ void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct 
                        const char *format, ...) {
     if (!kl_log_wants(level)) return;
     char room[QUOTED_NAME_MAX], rest[700];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(rest, sizeof rest, format, args);
-    va_end(args);
+    KL_FORMAT(rest, sizeof rest, format);
     kl_log_of_room(story_of(r), level, event, "room=%s%s%s", kl_log_quote(room, sizeof room, r->name),
                    rest[0] ? " " : "", rest);
 }

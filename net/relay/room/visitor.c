@@ -1,11 +1,11 @@
 /* Sends a client of a room, member or watcher, its WELCOME, start data, history, snapshots and lines for its
  * screen. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/engine/command.h"
+#include "net/platform/buffer.h"
 #include "net/relay/room/lobby_room.h"
 
 struct kl_visitor *kl_visitor_of(struct kl_lobby_client *c) {
@@ -72,11 +72,8 @@ void kl_visitor_send_seal(struct kl_lobby_room *r, struct kl_visitor *v, uint32_
 void kl_visitor_tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
                      ...) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
-    va_list args;
     if (!kl_visitor_reaches(v) || kl_lobby_is_behind(r, v->peer, KL_NOTICES_UNDER_WAY)) return;
-    va_start(args, format);
-    vsnprintf(m.text.text, sizeof m.text.text, format, args);
-    va_end(args);
+    KL_FORMAT(m.text.text, sizeof m.text.text, format);
     kl_cut_whole(m.text.text);
     kl_lobby_send(r->lobby, v->peer, &m);
 }
