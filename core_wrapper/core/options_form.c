@@ -133,9 +133,8 @@ static bool same_values(const struct kl_options *a, const struct kl_options *b) 
 
 bool kl_options_read(struct kl_options *o, const uint8_t *bytes, size_t len) {
     struct kl_options fresh = {0};
-    struct kl_reader r;
     struct setting s;
-    kl_reader_init(&r, bytes, len);
+    struct kl_reader r = kl_reader(bytes, len);
     unsigned options = (unsigned)kl_read_var(&r, KL_OPTIONS_LISTED);
     bool good = true;
     for (unsigned i = 0; i < options && good; i++)

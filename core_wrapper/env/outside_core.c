@@ -75,7 +75,7 @@ static bool take_options(struct kl_outside *o, const struct kl_emulator *e) {
         if (!more) return false;
         o->own = more;
         o->own_cap = cap;
-        kl_writer_init(&w, o->own, cap);
+        w = kl_writer(o->own, cap);
         kl_options_write(&w, &e->options);
         o->options = o->own;
         o->options_len = (size_t)(w.at - o->own);

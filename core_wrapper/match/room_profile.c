@@ -225,8 +225,7 @@ void kl_learn_end(struct kl_match *m) {
 /* A mask that is too long for the room's commands waits for the next room. */
 static void give(struct kl_match *m, const struct kl_mask *mask) {
     uint8_t bytes[KL_MASK_PIECES * KL_MASK_PIECE], data[KL_COMMAND_BYTES];
-    struct kl_writer w;
-    kl_writer_init(&w, bytes, sizeof bytes);
+    struct kl_writer w = kl_writer(bytes, sizeof bytes);
     kl_mask_write(&w, mask);
     if (w.failed) return;
     size_t len = (size_t)(w.at - bytes);

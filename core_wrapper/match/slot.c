@@ -41,8 +41,7 @@ bool kl_slot_save(struct kl_match *m, uint32_t frame) {
 }
 
 static bool has(struct kl_match *m, const struct kl_command *c, char *why, size_t cap) {
-    struct kl_reader in;
-    kl_reader_init(&in, c->data, c->len);
+    struct kl_reader in = kl_reader(c->data, c->len);
     uint32_t frame = kl_read_u32(&in);
     if (in.failed || !m->slot.any || m->slot.frame != frame)
         snprintf(why, cap, "the saved state of frame %u was replaced: load again", frame);
@@ -70,8 +69,7 @@ int kl_slot_load(struct kl_match *m, struct kl_emulator *emu, const struct kl_co
 }
 
 bool kl_slot_wanted(struct kl_match *m, struct kl_order *o, char *why, size_t cap) {
-    struct kl_writer w;
-    kl_writer_init(&w, o->data, sizeof o->data);
+    struct kl_writer w = kl_writer(o->data, sizeof o->data);
     kl_write_u32(&w, m->slot.frame);
     o->len = KL_LOAD_BYTES;
     if (m->slot.state) return true;
@@ -84,9 +82,8 @@ bool kl_slot_wanted(struct kl_match *m, struct kl_order *o, char *why, size_t ca
 
 void kl_slot_turn(struct kl_match *m) {
     uint8_t data[KL_SAVED_BYTES];
-    struct kl_writer w;
     if (!m->slot.any || m->slot.told || !m->link) return;
-    kl_writer_init(&w, data, sizeof data);
+    struct kl_writer w = kl_writer(data, sizeof data);
     kl_write_u32(&w, m->slot.frame);
     kl_write_u8(&w, m->slot.state != NULL);
     kl_write_u64(&w, m->slot.hash);

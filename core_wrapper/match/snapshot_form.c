@@ -33,11 +33,10 @@ uint8_t *kl_snapshot_begin(const struct kl_snapshot_head *head, const struct kl_
                            const struct kl_fileset *files, size_t state_len, uint8_t **state, size_t *len) {
     size_t bound = HEAD_BYTES + (head->mask.count + 1) * KL_MASK_BOUND + kl_outside_bound(outside) +
                    kl_files_bound(files);
-    struct kl_writer w;
     if (state_len > KL_SNAPSHOT_MAX || bound > KL_SNAPSHOT_MAX) return NULL;
     uint8_t *bytes = calloc(1, bound + state_len);
     if (!bytes) return NULL;
-    kl_writer_init(&w, bytes, bound);
+    struct kl_writer w = kl_writer(bytes, bound);
     write_head(&w, head);
     kl_outside_write(&w, outside);
     kl_files_write(&w, files);
@@ -71,9 +70,8 @@ static void read_head(struct kl_reader *r, struct kl_snapshot_head *h) {
 }
 
 int kl_snapshot_open(struct kl_snapshot_view *v, const uint8_t *bytes, size_t len) {
-    struct kl_reader r;
     memset(v, 0, sizeof *v);
-    kl_reader_init(&r, bytes, len);
+    struct kl_reader r = kl_reader(bytes, len);
     read_head(&r, &v->head);
     kl_outside_read(&r, &v->outside);
     v->files = r;

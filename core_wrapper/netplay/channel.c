@@ -28,9 +28,8 @@ static const struct kl_field *table_of(uint8_t kind) {
 
 int kl_channel_encode(const struct kl_channel_packet *p, uint8_t *buf, size_t cap) {
     const struct kl_field *table = table_of(p->kind);
-    struct kl_writer w;
     if (!table) return KL_E_MALFORMED;
-    kl_writer_init(&w, buf, cap);
+    struct kl_writer w = kl_writer(buf, cap);
     kl_write_u8(&w, p->kind);
     if (p->kind == KL_CHANNEL_GREET) kl_write_bytes(&w, magic, sizeof magic);
     kl_fields_write(&w, table, p);
@@ -68,10 +67,9 @@ static void read_link(struct kl_reader *r, struct kl_url *url) {
 }
 
 int kl_channel_decode(struct kl_channel_packet *p, const void *buf, size_t len) {
-    struct kl_reader r;
     memset(p, 0, sizeof *p);
     if (len > KL_CHANNEL_MAX) return KL_E_MALFORMED;
-    kl_reader_init(&r, buf, len);
+    struct kl_reader r = kl_reader(buf, len);
     p->kind = kl_read_u8(&r);
     const struct kl_field *table = table_of(p->kind);
     if (!table) return KL_E_MALFORMED;

@@ -81,14 +81,13 @@ void kl_mask_read(struct kl_reader *r, struct kl_mask *m) {
 bool kl_mask_hear(struct kl_mask_said *s, const struct kl_command *c, struct kl_mask *out) {
     size_t len = c->len > 2 ? c->len - 2u : 0;
     uint8_t number = c->data[0], pieces = c->data[1];
-    struct kl_reader r;
     if (!len || number >= pieces || pieces > KL_MASK_PIECES) return false;
     if (number == 0) *s = (struct kl_mask_said){.client = c->client, .pieces = pieces};
     if (s->client != c->client || s->pieces != pieces || s->next != number) return false;
     memcpy(s->bytes + s->len, c->data + 2, len);
     s->len += len;
     if (++s->next != pieces) return false;
-    kl_reader_init(&r, s->bytes, s->len);
+    struct kl_reader r = kl_reader(s->bytes, s->len);
     kl_mask_read(&r, out);
     return !r.failed && !kl_reader_left(&r) && out->count;
 }

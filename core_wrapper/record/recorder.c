@@ -47,7 +47,7 @@ static void put(struct kl_recorder *r, enum kl_klr_type type, const void *body, 
     do {                                                                                                     \
         uint8_t small[KL_KLR_SMALL];                                                                         \
         struct kl_writer w;                                                                                  \
-        kl_writer_init(&w, small, sizeof small);                                                             \
+        w = kl_writer(small, sizeof small);                                                                  \
         kl_klr_write_##name(&w, value);                                                                      \
         if (!w.failed) put(r, KL_KLR_##TYPE, small, (size_t)(w.at - small));                                 \
     } while (0)

@@ -125,7 +125,7 @@ static void command_words(char text[KL_RECORDING_TEXT], const struct kl_command 
     case KL_COMMAND_RESET: snprintf(text, KL_RECORDING_TEXT, "reset"); break;
     case KL_COMMAND_SAVE: snprintf(text, KL_RECORDING_TEXT, "save"); break;
     case KL_COMMAND_LOAD:
-        kl_reader_init(&in, c->data, c->len);
+        in = kl_reader(c->data, c->len);
         snprintf(text, KL_RECORDING_TEXT, "load %" PRIu32, kl_read_u32(&in));
         break;
     case KL_COMMAND_OPTION:
@@ -353,10 +353,9 @@ static bool read_block(struct kl_recording *r, const struct kl_klr_cursor *c) {
         [KL_KLR_SNAPSHOT] = read_snapshot, [KL_KLR_PIECES] = read_pieces, [KL_KLR_DIGEST] = read_digest,
         [KL_KLR_HASH] = read_hash,         [KL_KLR_EVENT] = read_event,   [KL_KLR_END] = read_end,
         [KL_KLR_SEAL] = read_seal,         [KL_KLR_SIGN] = read_sign};
-    struct kl_reader in;
     if (c->type >= sizeof by_type / sizeof *by_type || !by_type[c->type])
         return true; /* of a later keylock */
-    kl_reader_init(&in, c->body, c->body_len);
+    struct kl_reader in = kl_reader(c->body, c->body_len);
     return by_type[c->type](r, &in) && !in.failed && kl_reader_left(&in) == 0;
 }
 

@@ -49,8 +49,7 @@ static bool add_pieces(struct walk *k, struct kl_reader *in) {
 static bool add_block(struct walk *k, const struct kl_klr_cursor *c) {
     struct kl_klr_event e;
     struct kl_klr_snapshot s;
-    struct kl_reader in;
-    kl_reader_init(&in, c->body, c->body_len);
+    struct kl_reader in = kl_reader(c->body, c->body_len);
     switch (c->type) {
     case KL_KLR_START:
         k->start = c->body;

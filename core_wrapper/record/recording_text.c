@@ -41,7 +41,7 @@ static void put_input(const struct kl_recorded_input *i, FILE *out) {
     struct kl_writer w;
     fprintf(out, "input %" PRIu32 " %u %04x", i->frame, i->seat, i->in.joypad);
     if (!kl_input_equal(&i->in, &pad)) {
-        kl_writer_init(&w, bytes, sizeof bytes);
+        w = kl_writer(bytes, sizeof bytes);
         kl_input_coder_init(&coder);
         kl_input_encode(&coder, &w, &i->in);
         fputc(' ', out);

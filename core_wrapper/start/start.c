@@ -27,13 +27,11 @@ bool kl_start_path_ok(const char *path) {
 bool kl_start_text_ok(const char *text, size_t cap) {
     uint8_t wire[520];
     char back[512];
-    struct kl_writer w;
-    struct kl_reader r;
-    kl_writer_init(&w, wire, sizeof wire);
+    struct kl_writer w = kl_writer(wire, sizeof wire);
     kl_write_var(&w, strlen(text)); /* unchanged; kl_write_string would correct the text */
     kl_write_bytes(&w, text, strlen(text));
     if (w.failed) return false;
-    kl_reader_init(&r, wire, (size_t)(w.at - wire));
+    struct kl_reader r = kl_reader(wire, (size_t)(w.at - wire));
     kl_read_string(&r, back, cap < sizeof back ? cap : sizeof back);
     return !r.failed;
 }
@@ -101,8 +99,7 @@ static void encode_state(struct kl_writer *w, const struct kl_start_state *s) {
 }
 
 int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap) {
-    struct kl_writer w;
-    kl_writer_init(&w, buf, cap);
+    struct kl_writer w = kl_writer(buf, cap);
     kl_write_bytes(&w, magic, sizeof magic);
     encode_profile(&w, s);
     kl_write_var(&w, s->option_count);
@@ -205,8 +202,7 @@ int kl_start_decode(struct kl_start *s, const uint8_t *buf, size_t len) {
     s->option_count = s->device_count = s->memory_count = s->file_count = 0;
     memset(&s->profile, 0, sizeof s->profile);
     memset(&s->state, 0, sizeof s->state);
-    struct kl_reader r;
-    kl_reader_init(&r, buf, len);
+    struct kl_reader r = kl_reader(buf, len);
     const uint8_t *m = kl_read_bytes(&r, sizeof magic);
     if (!m || memcmp(m, magic, sizeof magic) != 0) return KL_E_MALFORMED;
     bool has_state = decode_profile(&s->profile, &r);

@@ -238,8 +238,7 @@ size_t kl_piece_write(const struct kl_frames_from *from, uint32_t first, uint32_
     if (cap > KL_PIECE_BYTES) cap = KL_PIECE_BYTES;
     uint32_t n = most < KL_PIECE_FRAMES ? most : KL_PIECE_FRAMES;
     for (; n > 0; n /= 2) {
-        struct kl_writer w;
-        kl_writer_init(&w, buf, cap);
+        struct kl_writer w = kl_writer(buf, cap);
         kl_write_u32(&w, first);
         kl_write_u8(&w, (uint8_t)n);
         kl_frames_write(&w, from, first, n);
@@ -251,7 +250,7 @@ size_t kl_piece_write(const struct kl_frames_from *from, uint32_t first, uint32_
 
 /* Its first five bytes. */
 static int open_piece(struct kl_frames *f, struct kl_reader *r, const uint8_t *piece, size_t len) {
-    kl_reader_init(r, piece, len);
+    *r = kl_reader(piece, len);
     memset(f, 0, sizeof *f);
     f->first = f->at = kl_read_u32(r);
     f->count = kl_read_u8(r);

@@ -177,10 +177,9 @@ size_t kl_history_so_far(const struct kl_history *h, uint8_t *buf, size_t cap, u
     struct open_frames open;
     if (!last) return 0;
     open_frames(h, &open);
-    struct kl_writer w;
     open.from.for_digest = true;
     *keyframe = last->keyframe;
-    kl_writer_init(&w, buf, cap);
+    struct kl_writer w = kl_writer(buf, cap);
     kl_frames_write(&w, &open.from, last->keyframe, h->next - last->keyframe);
     return w.failed ? 0 : (size_t)(w.at - buf);
 }

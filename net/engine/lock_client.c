@@ -17,8 +17,7 @@ static unsigned seats_in(uint8_t seats) {
 }
 
 size_t kl_direct_write(const struct kl_direct *d, uint8_t seats, uint8_t out[KL_DIRECT_BYTES]) {
-    struct kl_writer w;
-    kl_writer_init(&w, out, KL_DIRECT_BYTES);
+    struct kl_writer w = kl_writer(out, KL_DIRECT_BYTES);
     kl_write_u32(&w, d->first);
     kl_write_u8(&w, (uint8_t)(d->count | (d->guesses ? GUESSES : 0)));
     for (unsigned i = 0; i < seats_in(seats); i++)
@@ -28,8 +27,7 @@ size_t kl_direct_write(const struct kl_direct *d, uint8_t seats, uint8_t out[KL_
 }
 
 int kl_direct_read(struct kl_direct *d, uint8_t seats, const uint8_t *body, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, body, len);
+    struct kl_reader r = kl_reader(body, len);
     *d = (struct kl_direct){.first = kl_read_u32(&r)};
     uint8_t count = kl_read_u8(&r);
     d->guesses = count & GUESSES;

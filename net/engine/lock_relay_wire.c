@@ -330,7 +330,7 @@ static void code_frames(const struct kl_lock_relay *r, struct kl_update *u, stru
     struct kl_writer w;
     if (m->coded.of != r || m->coded.first != u->first || m->coded.count != u->count) {
         u->count = kl_lock_lay_out(r, u->first, u->count, from);
-        kl_writer_init(&w, m->coded.bytes, sizeof m->coded.bytes);
+        w = kl_writer(m->coded.bytes, sizeof m->coded.bytes);
         if (u->count > 0) kl_frames_write(&w, from, u->first, u->count);
         m->coded.of = w.failed || u->count == 0 ? NULL : r;
         m->coded.first = u->first;

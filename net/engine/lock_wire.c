@@ -115,8 +115,7 @@ static uint32_t read_near(struct kl_reader *r, uint32_t to, uint32_t most) {
 
 size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *from, uint8_t *buf,
                        size_t cap) {
-    struct kl_writer w;
-    kl_writer_init(&w, buf, cap);
+    struct kl_writer w = kl_writer(buf, cap);
     uint8_t flags =
         (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
                   (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
@@ -138,8 +137,7 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *f
 }
 
 int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, body, len);
+    struct kl_reader r = kl_reader(body, len);
     memset(u, 0, sizeof *u);
     uint8_t flags = read_times(&r, UPDATE_FLAGS, &u->stamp, &u->echo, &u->hold_us);
     u->has_echo = flags & HAS_ECHO;
@@ -166,8 +164,7 @@ bool kl_update_frame(struct kl_update *u, struct kl_frame *out) {
 
 size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_MAX_SEATS],
                      unsigned seat_count, uint8_t *buf, size_t cap) {
-    struct kl_writer w;
-    kl_writer_init(&w, buf, cap);
+    struct kl_writer w = kl_writer(buf, cap);
     bool turn_late = c->turn_late > 0 && c->sample_count > 0;
     bool batch = c->sample_batch != 1 && c->sample_count > 0;
     uint8_t flags =
@@ -207,8 +204,7 @@ static void read_needs(struct kl_ctrl *c, struct kl_reader *r) {
 }
 
 int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, uint32_t known, const uint8_t *body, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, body, len);
+    struct kl_reader r = kl_reader(body, len);
     memset(c, 0, offsetof(struct kl_ctrl, need)); /* all behind it is written before it is read */
     uint8_t flags = read_times(&r, CTRL_FLAGS, &c->stamp, &c->echo, &c->hold_us);
     c->has_echo = flags & HAS_ECHO;

@@ -350,9 +350,8 @@ const struct kl_msg_form *kl_msg_form(uint8_t kind) {
 
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
     const struct kl_msg_form *f = kl_msg_form(m->kind);
-    struct kl_writer w;
     if (!f) return KL_E_MALFORMED;
-    kl_writer_init(&w, buf, cap);
+    struct kl_writer w = kl_writer(buf, cap);
     kl_write_u8(&w, m->kind);
     kl_fields_write(&w, f->table, (const uint8_t *)m + f->place);
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
@@ -365,8 +364,7 @@ static bool of_another_version(struct kl_reader r, uint16_t *version) {
 }
 
 int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, buf, len);
+    struct kl_reader r = kl_reader(buf, len);
     memset(m, 0, sizeof *m);
     m->kind = kl_read_u8(&r);
     const struct kl_msg_form *f = kl_msg_form(m->kind);

@@ -3,8 +3,7 @@
 #include "net/engine/wire.h"
 
 size_t kl_voice_write(const struct kl_voice *v, bool down, uint8_t out[KL_VOICE_DATAGRAM]) {
-    struct kl_writer w;
-    kl_writer_init(&w, out, KL_VOICE_DATAGRAM);
+    struct kl_writer w = kl_writer(out, KL_VOICE_DATAGRAM);
     if (down) kl_write_u8(&w, v->client);
     kl_write_u8(&w, v->flags);
     kl_write_u16(&w, v->number);
@@ -13,8 +12,7 @@ size_t kl_voice_write(const struct kl_voice *v, bool down, uint8_t out[KL_VOICE_
 }
 
 int kl_voice_read(struct kl_voice *v, bool down, const uint8_t *body, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, body, len);
+    struct kl_reader r = kl_reader(body, len);
     *v = (struct kl_voice){.client = down ? kl_read_u8(&r) : 0};
     v->flags = kl_read_u8(&r);
     v->number = kl_read_u16(&r);

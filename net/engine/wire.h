@@ -25,8 +25,8 @@ struct kl_reader {
     bool failed;
 };
 
-static inline void kl_writer_init(struct kl_writer *w, uint8_t *buf, size_t cap) {
-    *w = (struct kl_writer){.at = buf, .end = buf + cap};
+static inline struct kl_writer kl_writer(uint8_t *buf, size_t cap) {
+    return (struct kl_writer){.at = buf, .end = buf + cap};
 }
 /* Of the next `len` bytes; NULL: there is none, and the writer has failed. */
 static inline uint8_t *kl_write_place(struct kl_writer *w, size_t len) {
@@ -67,9 +67,9 @@ void kl_write_bytes(struct kl_writer *w, const void *p, size_t len);
 /* Varint length, then the bytes without the NUL. Characters that a reader would reject are written as '?'. */
 void kl_write_string(struct kl_writer *w, const char *s);
 
-static inline void kl_reader_init(struct kl_reader *r, const void *buf, size_t len) {
+static inline struct kl_reader kl_reader(const void *buf, size_t len) {
     const uint8_t *at = (const uint8_t *)buf;
-    *r = (struct kl_reader){.at = at, .end = at + len};
+    return (struct kl_reader){.at = at, .end = at + len};
 }
 static inline size_t kl_reader_left(const struct kl_reader *r) {
     return r->failed ? 0 : (size_t)(r->end - r->at);

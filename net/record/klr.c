@@ -18,9 +18,8 @@ struct kl_klr_place kl_klr_begin(void) {
 void kl_klr_check(const struct kl_klr_place *p, uint8_t type, const void *body, size_t len,
                   uint8_t check[KL_KLR_CHECK]) {
     uint8_t head[9], hash[2 * KL_KLR_CHECK];
-    struct kl_writer w;
     crypto_generichash_state h;
-    kl_writer_init(&w, head, sizeof head);
+    struct kl_writer w = kl_writer(head, sizeof head);
     kl_write_u64(&w, p->at);
     kl_write_u8(&w, type);
     crypto_generichash_init(&h, NULL, 0, sizeof hash);
@@ -34,8 +33,7 @@ void kl_klr_check(const struct kl_klr_place *p, uint8_t type, const void *body, 
 struct kl_klr_around kl_klr_around(struct kl_klr_place *p, enum kl_klr_type type, const void *body,
                                    uint32_t len) {
     struct kl_klr_around a = {{0}, {0}};
-    struct kl_writer w;
-    kl_writer_init(&w, a.before, sizeof a.before);
+    struct kl_writer w = kl_writer(a.before, sizeof a.before);
     kl_write_u32(&w, len);
     kl_write_u8(&w, (uint8_t)type);
     kl_klr_check(p, (uint8_t)type, body, len, a.check);
@@ -54,11 +52,10 @@ bool kl_klr_open(struct kl_klr_cursor *c, const uint8_t *bytes, uint64_t len) {
 enum kl_klr_next kl_klr_next(struct kl_klr_cursor *c) {
     uint64_t left = c->len - c->place.at;
     uint8_t check[KL_KLR_CHECK];
-    struct kl_reader r;
     c->type = 0;
     if (left == 0) return KL_KLR_WHOLE;
     if (left < KL_KLR_BEFORE) return KL_KLR_TORN;
-    kl_reader_init(&r, c->bytes + c->place.at, KL_KLR_BEFORE);
+    struct kl_reader r = kl_reader(c->bytes + c->place.at, KL_KLR_BEFORE);
     uint32_t len = kl_read_u32(&r);
     c->type = kl_read_u8(&r);
     if (len > KL_KLR_BODY_MAX) return KL_KLR_DAMAGED;

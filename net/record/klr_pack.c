@@ -50,15 +50,14 @@ static void add_bare(struct packing *p, const uint8_t *bytes, size_t len) {
 
 static bool add_frame(struct packing *p) {
     uint8_t *to = p->out + p->place.at, check[KL_KLR_CHECK];
-    struct kl_writer w;
     if (p->cap - p->place.at < BEFORE) return false;
     size_t packed = ZSTD_compress2(p->zstd, to + BEFORE, p->cap - p->place.at - BEFORE, p->bare, p->bare_len);
     if (ZSTD_isError(packed)) return false;
-    kl_writer_init(&w, to + CHECKED_FROM, BEFORE - CHECKED_FROM);
+    struct kl_writer w = kl_writer(to + CHECKED_FROM, BEFORE - CHECKED_FROM);
     kl_write_u32(&w, (uint32_t)packed);
     kl_write_u32(&w, (uint32_t)p->bare_len);
     check_of(&p->place, to, packed, check);
-    kl_writer_init(&w, to, CHECKED_FROM);
+    w = kl_writer(to, CHECKED_FROM);
     kl_write_u32(&w, SKIPPED);
     kl_write_u32(&w, SKIPPED_BYTES);
     kl_write_bytes(&w, check, sizeof check);
@@ -70,11 +69,10 @@ static bool add_frame(struct packing *p) {
 
 /* Of PIECES: a piece is u32 first, u8 count, frames. */
 static unsigned count_frames(const struct kl_klr_cursor *c) {
-    struct kl_reader r;
     const uint8_t *piece;
     unsigned frames = 0;
     size_t len;
-    kl_reader_init(&r, c->body, c->body_len);
+    struct kl_reader r = kl_reader(c->body, c->body_len);
     while ((piece = kl_klr_read_piece(&r, &len)))
         frames += len > 4 ? piece[4] : 0;
     return frames;
@@ -138,8 +136,7 @@ int kl_klr_pack(const char *path, char *err, size_t err_len) {
 /* --- unpacking --- */
 
 bool kl_klr_is_packed(const uint8_t *bytes, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, bytes, len);
+    struct kl_reader r = kl_reader(bytes, len);
     return kl_read_u32(&r) == SKIPPED && kl_read_u32(&r) == SKIPPED_BYTES && !r.failed;
 }
 
@@ -147,10 +144,9 @@ bool kl_klr_is_packed(const uint8_t *bytes, size_t len) {
 static const char *look_at(const struct kl_klr_place *p, const uint8_t *bytes, uint64_t left,
                            uint32_t *packed, uint32_t *unpacked) {
     uint8_t check[KL_KLR_CHECK];
-    struct kl_reader r;
     if (left < BEFORE) return "the file ends within it";
     if (!kl_klr_is_packed(bytes, BEFORE)) return "its check is wrong";
-    kl_reader_init(&r, bytes + CHECKED_FROM, BEFORE - CHECKED_FROM);
+    struct kl_reader r = kl_reader(bytes + CHECKED_FROM, BEFORE - CHECKED_FROM);
     *packed = kl_read_u32(&r);
     *unpacked = kl_read_u32(&r);
     if (*packed > left - BEFORE) return "the file ends within it";
@@ -172,8 +168,7 @@ static void put(struct kl_klr_unpacked *u, const void *bytes, size_t len) {
 
 /* Blocks with their checks, the first of the file at `end`, which moves. False: they are not whole. */
 static bool put_blocks(struct kl_klr_unpacked *u, struct kl_klr_place *end, const uint8_t *bare, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, bare, len);
+    struct kl_reader r = kl_reader(bare, len);
     if (u->frames == 0) {
         const uint8_t *magic = kl_read_bytes(&r, KL_KLR_MAGIC);
         if (!magic) return false;

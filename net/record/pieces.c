@@ -24,9 +24,8 @@ static struct kl_frames_from from(const struct kl_pieces *p) {
 static void digest(struct kl_pieces *p, const struct kl_frame *last) {
     uint8_t bytes[KL_INTERVAL_BYTES];
     struct kl_frames_from frames = from(p);
-    struct kl_writer w;
     frames.for_digest = true;
-    kl_writer_init(&w, bytes, sizeof bytes);
+    struct kl_writer w = kl_writer(bytes, sizeof bytes);
     kl_frames_write(&w, &frames, last->keyframe, last->spacing);
     p->knows &= !w.failed && last->keyframe == p->chain.end;
     if (p->knows) kl_digest_next(&p->chain, p->room_id, bytes, (size_t)(w.at - bytes), p->next);
@@ -37,11 +36,10 @@ static void code(struct kl_pieces *p, uint32_t end) {
     struct kl_frames_from frames = from(p);
     while (p->coded < end && sizeof p->body - p->used > 2 + KL_PIECE_BYTES) {
         uint32_t count;
-        struct kl_writer w;
         size_t len =
             kl_piece_write(&frames, p->coded, end - p->coded, p->body + p->used + 2, KL_PIECE_BYTES, &count);
         if (len == 0) return;
-        kl_writer_init(&w, p->body + p->used, 2);
+        struct kl_writer w = kl_writer(p->body + p->used, 2);
         kl_write_u16(&w, (uint16_t)len);
         p->used += 2 + len;
         p->coded += count;

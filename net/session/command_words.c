@@ -111,13 +111,11 @@ bool kl_words_get_disk(const struct kl_command *c, uint16_t *index) {
 void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]) {
     char raw[KL_COMMAND_BYTES + 1];
     uint8_t bytes[KL_COMMAND_BYTES + 2];
-    struct kl_writer w;
-    struct kl_reader r;
     memcpy(raw, c->data, c->len);
     raw[c->len] = 0;
-    kl_writer_init(&w, bytes, sizeof bytes);
+    struct kl_writer w = kl_writer(bytes, sizeof bytes);
     kl_write_string(&w, raw);
-    kl_reader_init(&r, bytes, sizeof bytes);
+    struct kl_reader r = kl_reader(bytes, sizeof bytes);
     kl_read_string(&r, out, KL_COMMAND_BYTES + 1);
 }
 

@@ -27,7 +27,7 @@ enum { ANSWER_BYTES = ANSWER_PROOF + 16, REFUSAL_BYTES = REPLY_BODY + 1 + 2 };
 _Static_assert(ANSWER_BYTES <= KL_INIT_BYTES, "no reply is longer than what asked for it");
 
 static void start_reply(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind, const uint8_t *init) {
-    kl_writer_init(w, out, cap);
+    *w = kl_writer(out, cap);
     kl_write_u8(w, KL_SEAL_MAGIC);
     kl_write_u8(w, kind);
     kl_write_bytes(w, init + INIT_EPHEMERAL, ECHO);
@@ -83,9 +83,8 @@ void kl_hs_client_begin(struct kl_hs_client *c, uint8_t offers) {
 }
 
 void kl_hs_client_init(const struct kl_hs_client *c, uint8_t out[KL_INIT_BYTES]) {
-    struct kl_writer w;
     memset(out, 0, KL_INIT_BYTES);
-    kl_writer_init(&w, out, KL_INIT_BYTES);
+    struct kl_writer w = kl_writer(out, KL_INIT_BYTES);
     kl_write_u8(&w, KL_SEAL_MAGIC);
     kl_write_u8(&w, KL_HS_INIT);
     kl_write_u16(&w, KL_PROTOCOL_VERSION);
@@ -122,9 +121,8 @@ static bool is_one_of(uint8_t cipher, uint8_t offers) {
 static enum kl_hs_client_result take_answer(const struct kl_hs_client *c, const uint8_t *bytes, size_t len,
                                             struct kl_hs_outcome *out) {
     if (len != ANSWER_BYTES) return KL_HS_IGNORED;
-    struct kl_reader r;
     struct kl_session_keys keys;
-    kl_reader_init(&r, bytes + REPLY_BODY, len - REPLY_BODY);
+    struct kl_reader r = kl_reader(bytes + REPLY_BODY, len - REPLY_BODY);
     keys.session = kl_read_u32(&r);
     keys.cipher = kl_read_u8(&r);
     const uint8_t *ephemeral = kl_read_bytes(&r, 32), *own = kl_read_bytes(&r, 32),
@@ -152,8 +150,7 @@ enum kl_hs_client_result kl_hs_client_receive(struct kl_hs_client *c, const uint
                                               struct kl_hs_outcome *out) {
     if (len < REPLY_BODY || len > KL_INIT_BYTES || bytes[0] != KL_SEAL_MAGIC) return KL_HS_IGNORED;
     if (sodium_memcmp(bytes + 2, c->ephemeral.pub, ECHO) != 0) return KL_HS_IGNORED;
-    struct kl_reader r;
-    kl_reader_init(&r, bytes + REPLY_BODY, len - REPLY_BODY);
+    struct kl_reader r = kl_reader(bytes + REPLY_BODY, len - REPLY_BODY);
     switch (bytes[1]) {
     case KL_HS_COOKIE: return take_cookie(c, &r);
     case KL_HS_REFUSAL: return take_refusal(&r, out);

@@ -22,8 +22,7 @@ static void put_hashes(struct kl_writer *w, uint32_t frame, uint8_t has, const u
 }
 
 static size_t text_of(uint8_t text[TEXT], const struct kl_proof *p, const struct kl_proof_match *of) {
-    struct kl_writer w;
-    kl_writer_init(&w, text, TEXT);
+    struct kl_writer w = kl_writer(text, TEXT);
     kl_write_bytes(&w, label, sizeof label - 1);
     kl_write_bytes(&w, of->room_id, sizeof of->room_id);
     kl_write_bytes(&w, of->identity, sizeof of->identity);
@@ -57,9 +56,8 @@ static const char own_label[] = "keylock hashes 1";
 void kl_sign_add(struct kl_sign *s, const struct kl_hash *h) {
     uint8_t text[KL_DIGEST_BYTES + 4 + 1 + 3 * 8];
     uint8_t has = h->has & (KL_HASH_RAM | KL_HASH_STATE | KL_HASH_PICTURE);
-    struct kl_writer w;
     if (!has) return;
-    kl_writer_init(&w, text, sizeof text);
+    struct kl_writer w = kl_writer(text, sizeof text);
     kl_write_bytes(&w, s->chain, sizeof s->chain);
     put_hashes(&w, h->frame, has, (const uint64_t[]){h->ram, h->state, h->picture});
     crypto_generichash(s->chain, sizeof s->chain, text, sizeof text, NULL, 0);
@@ -72,8 +70,7 @@ void kl_sign_add(struct kl_sign *s, const struct kl_hash *h) {
 }
 
 static size_t own_text(uint8_t text[TEXT], const struct kl_sign *s, const uint8_t *room_id) {
-    struct kl_writer w;
-    kl_writer_init(&w, text, TEXT);
+    struct kl_writer w = kl_writer(text, TEXT);
     kl_write_bytes(&w, own_label, sizeof own_label - 1);
     kl_write_bytes(&w, room_id, KL_ROOM_ID_BYTES);
     kl_write_u32(&w, s->count);
@@ -98,8 +95,7 @@ bool kl_sign_is_good(const struct kl_sign *s, const uint8_t room_id[KL_ROOM_ID_B
 static const char delete_label[] = "keylock delete 1";
 
 static size_t delete_text(uint8_t text[TEXT], const struct kl_delete *d, const uint8_t relay_pub[32]) {
-    struct kl_writer w;
-    kl_writer_init(&w, text, TEXT);
+    struct kl_writer w = kl_writer(text, TEXT);
     kl_write_bytes(&w, delete_label, sizeof delete_label - 1);
     kl_write_bytes(&w, relay_pub, 32);
     kl_write_bytes(&w, d->room_id, sizeof d->room_id);

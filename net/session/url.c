@@ -105,10 +105,9 @@ _Static_assert(KL_URL_ROOM_MAX >= KL_URL_GAME_MAX && KL_URL_ROOM_MAX < 0x80, "a 
 static bool is_text(const char *text, size_t len) {
     uint8_t coded[1 + KL_URL_ROOM_MAX]; /* the longest of all */
     char out[KL_URL_ROOM_MAX + 1];
-    struct kl_reader r;
     coded[0] = (uint8_t)len;
     memcpy(coded + 1, text, len);
-    kl_reader_init(&r, coded, 1 + len);
+    struct kl_reader r = kl_reader(coded, 1 + len);
     kl_read_string(&r, out, sizeof out);
     return !r.failed;
 }

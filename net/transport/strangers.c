@@ -41,7 +41,7 @@ static const struct kl_field rooms[] = {
 
 static void begin(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind,
                   const uint8_t echo[KL_ECHO_BYTES]) {
-    kl_writer_init(w, out, cap);
+    *w = kl_writer(out, cap);
     kl_write_u8(w, KL_SEAL_MAGIC);
     kl_write_u8(w, kind);
     kl_write_bytes(w, echo, KL_ECHO_BYTES);
@@ -50,7 +50,7 @@ static void begin(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind,
 /* False if it is no such datagram. */
 static bool open(struct kl_reader *r, const uint8_t *bytes, size_t len, uint8_t kind,
                  uint8_t echo[KL_ECHO_BYTES]) {
-    kl_reader_init(r, bytes, len);
+    *r = kl_reader(bytes, len);
     uint8_t magic = kl_read_u8(r), is = kl_read_u8(r);
     const uint8_t *at = kl_read_bytes(r, KL_ECHO_BYTES);
     if (!at || magic != KL_SEAL_MAGIC || is != kind) return false;
@@ -113,16 +113,14 @@ int kl_pong_read(struct kl_pong *p, const uint8_t *bytes, size_t len) {
 /* --- ROOMS --- */
 
 size_t kl_room_line_write(const struct kl_room_line *line, uint8_t out[KL_ROOM_LINE_BYTES]) {
-    struct kl_writer w;
-    kl_writer_init(&w, out, KL_ROOM_LINE_BYTES);
+    struct kl_writer w = kl_writer(out, KL_ROOM_LINE_BYTES);
     kl_fields_write(&w, line_of_room, line);
     return (size_t)(w.at - out);
 }
 
 int kl_room_line_read(struct kl_room_line *line, const uint8_t *bytes, size_t len) {
-    struct kl_reader r;
     memset(line, 0, sizeof *line);
-    kl_reader_init(&r, bytes, len);
+    struct kl_reader r = kl_reader(bytes, len);
     kl_fields_read(&r, line_of_room, line);
     return r.failed || kl_reader_left(&r) ? KL_E_MALFORMED : KL_OK;
 }

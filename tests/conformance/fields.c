@@ -295,14 +295,12 @@ static void print_settings(struct kl_reader *r, bool choices) {
 }
 
 static void print_outside(const struct kl_outside *o) {
-    struct kl_writer w;
-    struct kl_reader options;
     uint8_t ports[4 * KL_MAX_SEATS];
     bool any = false;
     printf(",%u,%u,%u,%u,%u,%u,%u,%u,%u,%u,%u,", o->base_width, o->base_height, o->max_width, o->max_height,
            o->aspect_e6, o->fps_uhz, o->rate_mhz, o->format, o->rotation, o->supports, o->quirks);
     print_string(o->platform);
-    kl_writer_init(&w, ports, sizeof ports);
+    struct kl_writer w = kl_writer(ports, sizeof ports);
     for (unsigned p = 0; p < KL_MAX_SEATS; p++)
         kl_write_u32(&w, o->device[p]);
     putchar(','), print_hex(ports, sizeof ports);
@@ -314,7 +312,7 @@ static void print_outside(const struct kl_outside *o) {
         any = true;
     }
     uint8_t lasting[4 * KL_MAX_SEATS + 2 * KL_LASTING_LIGHTS];
-    kl_writer_init(&w, lasting, sizeof lasting);
+    w = kl_writer(lasting, sizeof lasting);
     for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
         kl_write_u16(&w, o->lasting.motor[p][0]);
         kl_write_u16(&w, o->lasting.motor[p][1]);
@@ -330,7 +328,7 @@ static void print_outside(const struct kl_outside *o) {
         printf(",%llu]", (unsigned long long)o->only[i].shape);
     }
     printf("],%d,", o->updated);
-    kl_reader_init(&options, o->options, o->options_len);
+    struct kl_reader options = kl_reader(o->options, o->options_len);
     print_settings(&options, true);
     putchar(','), print_settings(&options, false);
 }

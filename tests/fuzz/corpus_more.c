@@ -243,8 +243,7 @@ static void journal_block(struct list *l, enum kl_klr_type type, const void *bod
 static void journal_pieces(struct list *l, uint32_t from, uint32_t to, struct kl_digest *d) {
     static uint8_t body[6000], piece[KL_PIECE_BYTES];
     static const uint8_t room_id[KL_DIGEST_ROOM_ID] = {2}; /* as fuzz_journal has it */
-    struct kl_writer w;
-    kl_writer_init(&w, body, sizeof body);
+    struct kl_writer w = kl_writer(body, sizeof body);
     for (; from < to; from += KL_PIECE_FRAMES) {
         size_t len = quiet_piece(from, to - from < KL_PIECE_FRAMES ? to - from : KL_PIECE_FRAMES, piece);
         kl_write_u16(&w, (uint16_t)len);
@@ -256,7 +255,7 @@ static void journal_pieces(struct list *l, uint32_t from, uint32_t to, struct kl
         size_t len = quiet_piece(d->end, 8, piece);
         kl_digest_next(d, room_id, piece + 5, len - 5, d->end + 8); /* without the piece's own head */
     }
-    kl_writer_init(&w, body, sizeof body);
+    w = kl_writer(body, sizeof body);
     kl_klr_write_digest(&w, d);
     journal_block(l, KL_KLR_DIGEST, body, (size_t)(w.at - body));
 }

@@ -30,10 +30,9 @@ static void fold_keys(const struct kl_input *in, unsigned count) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct kl_input in[INPUTS];
     struct kl_input_decoder d;
-    struct kl_reader r;
     unsigned count = 0;
     kl_input_decoder_init(&d);
-    kl_reader_init(&r, data, size);
+    struct kl_reader r = kl_reader(data, size);
     while (count < INPUTS && (kl_reader_left(&r) > 0 || d.run_left > 0)) {
         kl_input_decode(&d, &r, &in[count]);
         if (r.failed) break;
@@ -43,15 +42,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t used = r.failed ? size : (size_t)(r.at - data);
     static uint8_t buf[4096];
     struct kl_input_coder c;
-    struct kl_writer w;
     kl_input_coder_init(&c);
-    kl_writer_init(&w, buf, sizeof buf);
+    struct kl_writer w = kl_writer(buf, sizeof buf);
     for (unsigned i = 0; i < count; i++)
         kl_input_encode(&c, &w, &in[i]);
     MUST(w.failed || (size_t)(w.at - buf) <= used);
     if (w.failed) return 0;
     kl_input_decoder_init(&d);
-    kl_reader_init(&r, buf, (size_t)(w.at - buf));
+    r = kl_reader(buf, (size_t)(w.at - buf));
     for (unsigned i = 0; i < count; i++) {
         struct kl_input out;
         kl_input_decode(&d, &r, &out);

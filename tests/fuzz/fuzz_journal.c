@@ -105,9 +105,8 @@ static struct record first_start(const uint8_t *data, size_t size) {
 static void begin_files(void) {
     struct kl_klr_head head = {.rules = KL_KLR_RULES};
     uint8_t body[KL_KLR_SMALL];
-    struct kl_writer w;
     memcpy(head.room_id, id, sizeof id);
-    kl_writer_init(&w, body, sizeof body);
+    struct kl_writer w = kl_writer(body, sizeof body);
     kl_klr_write_head(&w, &head);
     len = 0;
     place = kl_klr_begin();

@@ -29,9 +29,8 @@ static size_t seal_packed(uint8_t *out, const uint8_t *data, size_t size) {
     for (p.at = 0; size >= 6;) {
         uint8_t *to = out + p.at;
         size_t len = data[4] | (size_t)data[5] << 8;
-        struct kl_writer w;
         if (len > size - 6) len = size - 6;
-        kl_writer_init(&w, to, 24);
+        struct kl_writer w = kl_writer(to, 24);
         kl_write_u32(&w, 0x184D2A5Bu);
         kl_write_u32(&w, 16);
         kl_write_u32(&w, 0);

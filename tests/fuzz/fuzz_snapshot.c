@@ -46,16 +46,14 @@ static void look_at_outside(const struct kl_outside *o) {
     static uint8_t bytes[KL_OUTSIDE_BYTES + KL_OPTIONS_BYTES];
     static struct kl_outside again;
     struct kl_options options = {0};
-    struct kl_writer w;
-    struct kl_reader r;
     char what[256];
     MUST(o->base_width >= 1 && o->max_height <= KL_OUTSIDE_SIZE_MAX && o->fps_uhz >= KL_FPS_MIN &&
          o->rate_mhz <= KL_OUTSIDE_RATE_MAX && o->format <= RETRO_PIXEL_FORMAT_RGB565 && o->rotation < 4);
     MUST(o->options_len <= KL_OPTIONS_BYTES);
-    kl_writer_init(&w, bytes, sizeof bytes);
+    struct kl_writer w = kl_writer(bytes, sizeof bytes);
     kl_outside_write(&w, o);
     MUST(!w.failed && (size_t)(w.at - bytes) <= kl_outside_bound(o));
-    kl_reader_init(&r, bytes, (size_t)(w.at - bytes));
+    struct kl_reader r = kl_reader(bytes, (size_t)(w.at - bytes));
     kl_outside_read(&r, &again);
     MUST(!r.failed && kl_reader_left(&r) == 0 && !kl_outside_differs(o, &again, what, sizeof what));
     MUST(kl_options_read(&options, o->options, o->options_len));

@@ -117,10 +117,9 @@ static void play(const char *name, uint8_t kind, unsigned steps, bool rich) {
 static void inputs(const char *name, unsigned count, bool rich) {
     uint8_t buf[4000];
     struct kl_input_coder c;
-    struct kl_writer w;
     struct kl_input in;
     kl_input_coder_init(&c);
-    kl_writer_init(&w, buf, sizeof buf);
+    struct kl_writer w = kl_writer(buf, sizeof buf);
     for (unsigned n = 0; n < count; n++) {
         fill(&in, n, rich);
         kl_input_encode(&c, &w, &in);

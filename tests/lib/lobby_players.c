@@ -213,8 +213,7 @@ struct kl_digest digest_of(const uint8_t *room_id, uint32_t have) {
         .ring = canon, .places = FRAMES, .sets = order_at, .set_count = orders, .for_digest = true};
     struct kl_digest d = {0};
     while (d.end < have && canon[d.end].spacing && d.end + canon[d.end].spacing <= have) {
-        struct kl_writer w;
-        kl_writer_init(&w, bytes, sizeof bytes);
+        struct kl_writer w = kl_writer(bytes, sizeof bytes);
         kl_frames_write(&w, &from, d.end, canon[d.end].spacing);
         assert_false(w.failed);
         kl_digest_next(&d, room_id, bytes, (size_t)(w.at - bytes), d.end + canon[d.end].spacing);

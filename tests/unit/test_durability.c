@@ -90,10 +90,9 @@ static uint32_t had; /* frames that all have run */
 static void come_with(unsigned peer, uint32_t have, const uint32_t *own, unsigned owns) {
     static uint8_t coded[KL_INTERVAL_BYTES];
     struct kl_frames_from from = {.ring = canon, .places = FRAMES};
-    struct kl_writer w;
     struct kl_msg m = prepare_return(&player[0], peer);
     struct kl_digest d = digest_of(room_id, have);
-    kl_writer_init(&w, coded, sizeof coded);
+    struct kl_writer w = kl_writer(coded, sizeof coded);
     if (have > d.end) kl_frames_write(&w, &from, d.end, have - d.end);
     m.back.have = have;
     m.back.intervals = d.intervals;

@@ -155,8 +155,7 @@ static void check_interval(uint32_t n) {
     const struct kl_commands *set = commands_at(first_of_interval(n));
     struct kl_frames_from from = {
         .ring = past, .places = FRAMES, .sets = set, .set_count = set != NULL, .for_digest = true};
-    struct kl_writer w;
-    kl_writer_init(&w, must, sizeof must);
+    struct kl_writer w = kl_writer(must, sizeof must);
     kl_frames_write(&w, &from, first_of_interval(n), past[n].spacing);
     assert_false(w.failed);
     size_t len = kl_history_interval(&h, is, sizeof is);

@@ -24,9 +24,8 @@ static struct kl_input everything(void) {
 /* Reads an input; true where it was accepted and nothing is left over. */
 static bool decode(const uint8_t *b, size_t len, struct kl_input *out) {
     struct kl_input_decoder d;
-    struct kl_reader r;
     kl_input_decoder_init(&d);
-    kl_reader_init(&r, b, len);
+    struct kl_reader r = kl_reader(b, len);
     kl_input_decode(&d, &r, out);
     return !r.failed && kl_reader_left(&r) == 0 && d.run_left == 0;
 }

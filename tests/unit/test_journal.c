@@ -250,10 +250,9 @@ static void hold_recording(void) {
 }
 
 static uint32_t count_frames(const struct kl_klr_cursor *c, uint32_t next) {
-    struct kl_reader r;
     const uint8_t *piece;
     size_t len;
-    kl_reader_init(&r, c->body, c->body_len);
+    struct kl_reader r = kl_reader(c->body, c->body_len);
     while ((piece = kl_klr_read_piece(&r, &len))) {
         struct kl_frames frames;
         struct kl_frame f;
@@ -282,9 +281,8 @@ static void expect_end(const char *reason, uint32_t least) {
     assert_true(kl_klr_open(&c, bytes, bytes_len));
     enum kl_klr_next next;
     while ((next = kl_klr_next(&c)) == KL_KLR_BLOCK) {
-        struct kl_reader r;
         assert_int_equal(ends, 0); /* nothing stands behind it */
-        kl_reader_init(&r, c.body, c.body_len);
+        struct kl_reader r = kl_reader(c.body, c.body_len);
         if (c.type == KL_KLR_PIECES) frames = count_frames(&c, frames);
         if (c.type == KL_KLR_DIGEST) kl_klr_read_digest(&r, &digest);
         if (c.type == KL_KLR_SEAL) kl_klr_read_seal(&r, &seal);

@@ -65,8 +65,7 @@ static uint32_t ended_frames(const char *reason) {
     bytes_len = file_read(in_kept(path), bytes, sizeof bytes);
     assert_true(kl_klr_open(&c, bytes, bytes_len));
     while (kl_klr_next(&c) == KL_KLR_BLOCK) {
-        struct kl_reader r;
-        kl_reader_init(&r, c.body, c.body_len);
+        struct kl_reader r = kl_reader(c.body, c.body_len);
         if (c.type == KL_KLR_END) kl_klr_read_end(&r, &end);
     }
     assert_true(!end.frames || !strcmp(end.why, reason));

@@ -42,7 +42,7 @@ static void add_block(struct out *o, enum kl_klr_type type, const void *body, si
     do {                                                                                                     \
         uint8_t small[KL_KLR_SMALL];                                                                         \
         struct kl_writer w;                                                                                  \
-        kl_writer_init(&w, small, sizeof small);                                                             \
+        w = kl_writer(small, sizeof small);                                                                  \
         kl_klr_write_##name(&w, value);                                                                      \
         add_block(o, KL_KLR_##TYPE, small, (size_t)(w.at - small));                                          \
     } while (0)

@@ -94,9 +94,8 @@ static uint8_t made[400];
 /* A packed frame of these bytes, which are said to become so many. */
 static size_t make_frame(const void *bytes, size_t len, uint32_t become) {
     struct kl_klr_place p = kl_klr_begin();
-    struct kl_writer w;
     p.at = 0;
-    kl_writer_init(&w, made, sizeof made);
+    struct kl_writer w = kl_writer(made, sizeof made);
     kl_write_u32(&w, 0x184D2A5Bu);
     kl_write_u32(&w, 16);
     kl_write_u32(&w, 0);

@@ -113,8 +113,7 @@ static void expect_recording(void) {
     enum kl_klr_next next;
     assert_true(kl_klr_open(&c, bytes, len));
     while ((next = kl_klr_next(&c)) == KL_KLR_BLOCK) {
-        struct kl_reader r;
-        kl_reader_init(&r, c.body, c.body_len);
+        struct kl_reader r = kl_reader(c.body, c.body_len);
         if (c.type == KL_KLR_DIGEST) kl_klr_read_digest(&r, &d);
     }
     assert_int_equal(next, KL_KLR_WHOLE);

@@ -139,13 +139,11 @@ static int set_up(void **state) {
 
 /* The one's outside, as the other reads it from a snapshot's bytes. */
 static void sent(const struct kl_emulator *e, struct kl_outside *got) {
-    struct kl_writer w;
-    struct kl_reader r;
     assert_true(kl_outside_collect(&outside, e));
-    kl_writer_init(&w, bytes, sizeof bytes);
+    struct kl_writer w = kl_writer(bytes, sizeof bytes);
     kl_outside_write(&w, &outside);
     assert_false(w.failed);
-    kl_reader_init(&r, bytes, (size_t)(w.at - bytes));
+    struct kl_reader r = kl_reader(bytes, (size_t)(w.at - bytes));
     kl_outside_read(&r, got);
     assert_false(r.failed);
     assert_int_equal(kl_reader_left(&r), 0);

@@ -328,8 +328,7 @@ TEST(a_snapshot_may_leave_frames_out) {
 static unsigned packed_below(size_t at) {
     unsigned n = 0;
     for (size_t end = 0; end < packed_len; n++) {
-        struct kl_reader r;
-        kl_reader_init(&r, packed + end + 16, 4);
+        struct kl_reader r = kl_reader(packed + end + 16, 4);
         end += 24 + kl_read_u32(&r);
         if (end > at) break;
     }

@@ -21,18 +21,16 @@ static void put_block(enum kl_klr_type type, const uint8_t *body, const struct k
 
 static void put_said(uint32_t label, uint16_t clients, uint64_t ram) {
     uint8_t body[64];
-    struct kl_writer w;
-    kl_writer_init(&w, body, sizeof body);
+    struct kl_writer w = kl_writer(body, sizeof body);
     kl_klr_write_hash(&w, &(struct kl_klr_hash){label, clients, KL_HASH_RAM, .ram = ram});
     put_block(KL_KLR_HASH, body, &w);
 }
 
 static void put_signed(unsigned client, const struct kl_sign *sign, const struct kl_seat_key *k) {
     uint8_t body[256];
-    struct kl_writer w;
     struct kl_klr_sign s = {.client = (uint8_t)client, .sign = *sign};
     memcpy(s.seat_pub, k->pub, sizeof s.seat_pub);
-    kl_writer_init(&w, body, sizeof body);
+    struct kl_writer w = kl_writer(body, sizeof body);
     kl_klr_write_sign(&w, &s);
     put_block(KL_KLR_SIGN, body, &w);
 }
@@ -43,11 +41,10 @@ static void write_signed(struct kl_recording *r, uint32_t left_out, uint64_t for
     struct kl_seat_key key[2];
     struct kl_sign sign[2] = {{0}};
     uint8_t body[256], *bytes = malloc(sizeof file);
-    struct kl_writer w;
-    kl_writer_init(&to, file, sizeof file);
+    to = kl_writer(file, sizeof file);
     kl_write_bytes(&to, kl_klr_magic, sizeof kl_klr_magic);
     behind = kl_klr_begin();
-    kl_writer_init(&w, body, sizeof body);
+    struct kl_writer w = kl_writer(body, sizeof body);
     kl_klr_write_head(&w, &head);
     put_block(KL_KLR_HEAD, body, &w);
     for (unsigned i = 0; i < 2; i++)

@@ -21,8 +21,7 @@ static unsigned pieces;
 /* The mask's commands, of client 0. */
 static void cut(void) {
     static uint8_t bytes[KL_MASK_PIECES * KL_MASK_PIECE];
-    struct kl_writer w;
-    kl_writer_init(&w, bytes, sizeof bytes);
+    struct kl_writer w = kl_writer(bytes, sizeof bytes);
     kl_mask_write(&w, &mask);
     assert_false(w.failed);
     size_t len = (size_t)(w.at - bytes);

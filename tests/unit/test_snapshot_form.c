@@ -69,17 +69,15 @@ static struct kl_fileset *make_files(void) {
 }
 
 static size_t write_all(const struct kl_fileset *k, uint8_t *out, size_t cap) {
-    struct kl_writer w;
     assert_true(kl_files_bound(k) <= cap);
-    kl_writer_init(&w, out, kl_files_bound(k));
+    struct kl_writer w = kl_writer(out, kl_files_bound(k));
     kl_files_write(&w, k);
     assert_false(w.failed);
     return (size_t)(w.at - out);
 }
 
 static bool reads(const uint8_t *bytes, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, bytes, len);
+    struct kl_reader r = kl_reader(bytes, len);
     kl_files_read(&r);
     return !r.failed && kl_reader_left(&r) == 0;
 }
@@ -87,10 +85,9 @@ static bool reads(const uint8_t *bytes, size_t len) {
 TEST(files_there_and_back) {
     static uint8_t bytes[4096];
     struct kl_fileset *k = make_files(), *again;
-    struct kl_reader r;
     size_t len = write_all(k, bytes, sizeof bytes);
     assert_true(reads(bytes, len));
-    kl_reader_init(&r, bytes, len);
+    struct kl_reader r = kl_reader(bytes, len);
     assert_true(kl_files_make(r, &again));
     assert_null(kl_fileset_differs(k, again));
     assert_int_equal(again->files, 2);
@@ -105,9 +102,8 @@ TEST(files_there_and_back) {
 TEST(nothing_is_two_bytes) {
     static uint8_t bytes[64];
     struct kl_fileset *k = (void *)1;
-    struct kl_reader r;
     assert_int_equal(write_all(NULL, bytes, sizeof bytes), 2);
-    kl_reader_init(&r, bytes, 2);
+    struct kl_reader r = kl_reader(bytes, 2);
     assert_true(kl_files_make(r, &k));
     assert_null(k);
 }
@@ -142,7 +138,6 @@ TEST(malformed_files_are_refused) {
 TEST(names_for_all_machines) {
     static uint8_t bytes[4096];
     struct kl_fileset *k = make_files(), *again;
-    struct kl_reader r;
     assert_null(kl_files_kept_back(NULL));
     assert_null(kl_files_kept_back(k));
     k->file[1].local = true;
@@ -150,7 +145,7 @@ TEST(names_for_all_machines) {
     k->file[1].local = false;
     strcpy(k->file[0].name, "save/com1.mcr");
     assert_string_equal(kl_files_kept_back(k), "save/com1.mcr");
-    kl_reader_init(&r, bytes, write_all(k, bytes, sizeof bytes));
+    struct kl_reader r = kl_reader(bytes, write_all(k, bytes, sizeof bytes));
     assert_false(kl_files_make(r, &again));
     assert_null(again);
     kl_fileset_free(k);

@@ -5,8 +5,7 @@
 #include "net/engine/wire.h"
 
 static void refuses(const uint8_t *b, size_t len, uint64_t max) {
-    struct kl_reader r;
-    kl_reader_init(&r, b, len);
+    struct kl_reader r = kl_reader(b, len);
     assert_true(kl_read_var(&r, max) == 0);
     assert_true(r.failed);
     assert_int_equal(kl_reader_left(&r), 0);
@@ -26,8 +25,7 @@ TEST(varints_that_are_not_allowed) {
 
 TEST(a_full_writer_stays_failed) {
     uint8_t b[4] = {9, 9, 9, 9};
-    struct kl_writer w;
-    kl_writer_init(&w, b, 3);
+    struct kl_writer w = kl_writer(b, 3);
     kl_write_u16(&w, 0);
     kl_write_u16(&w, 0x5555);
     assert_true(w.failed);
@@ -40,12 +38,10 @@ TEST(a_full_writer_stays_failed) {
 static bool accepts(const char *s, size_t len, size_t cap) {
     uint8_t b[64];
     char out[64];
-    struct kl_writer w;
-    struct kl_reader r;
-    kl_writer_init(&w, b, sizeof b);
+    struct kl_writer w = kl_writer(b, sizeof b);
     kl_write_var(&w, len);
     kl_write_bytes(&w, s, len);
-    kl_reader_init(&r, b, (size_t)(w.at - b));
+    struct kl_reader r = kl_reader(b, (size_t)(w.at - b));
     kl_read_string(&r, out, cap);
     if (!r.failed) assert_string_equal(out, s);
     return !r.failed;

@@ -117,7 +117,6 @@ static int end_run(const struct challenge *c, const char *path, char *err, size_
     struct kl_klr_end end = {.frames = r->frames, .why = "it broke off"};
     struct kl_klr_cursor at;
     struct kl_klr_place p = {0};
-    struct kl_writer body;
     uint8_t small[KL_KLR_SMALL];
     if (kl_klr_open(&at, r->bytes, r->len))
         while (kl_klr_next(&at) == KL_KLR_BLOCK)
@@ -128,7 +127,7 @@ static int end_run(const struct challenge *c, const char *path, char *err, size_
         return -1;
     }
     memcpy(bytes, r->bytes, p.at);
-    kl_writer_init(&body, small, sizeof(small));
+    struct kl_writer body = kl_writer(small, sizeof(small));
     kl_klr_write_end(&body, &end);
     size_t len = (size_t)(body.at - small), begin = p.at;
     struct kl_klr_around a = kl_klr_around(&p, KL_KLR_END, small, (uint32_t)len);

@@ -114,8 +114,8 @@ static void put_key(void *ctx, const struct kl_key *k) {
 
 static bool put_frame(struct replay_frame *to, struct kl_latch *latch, const struct kl_frame *f,
                       const struct kl_asked *asked, FILE *out) {
-    kl_writer_init(&to->key, to->keys, sizeof(to->keys));
-    kl_writer_init(&to->event, to->events, sizeof(to->events));
+    to->key = kl_writer(to->keys, sizeof(to->keys));
+    to->event = kl_writer(to->events, sizeof(to->events));
     kl_write_u8(&to->key, 0);
     kl_latch_frame(latch, f, put_key, to);
     kl_write_u16(&to->event, (uint16_t)asked->count);
@@ -165,8 +165,7 @@ int kl_export_replay(struct kl_recording *r, const struct kl_machine_setup *setu
     list_left(r, KL_MAX_SEATS, true, false, left);
     kl_latch_init(&latch, true);
     uint8_t head[24] = {0};
-    struct kl_writer w;
-    kl_writer_init(&w, head, sizeof(head));
+    struct kl_writer w = kl_writer(head, sizeof(head));
     kl_write_u32(&w, REPLAY_MAGIC);
     kl_write_u32(&w, REPLAY_VERSION); /* then the content's checksum, the state's size, the time: zeros */
     bool good = fwrite(head, 1, sizeof(head), out) == sizeof(head);

@@ -152,17 +152,15 @@ static bool append(struct kl_lobby_room *r, const struct batch *b, char *why, si
 
 static size_t code_head(const struct kl_lobby_ticket *t, const uint8_t secret[32], uint8_t *out) {
     struct kl_klr_head head = {.rules = KL_KLR_RULES, .flags = KL_KLR_HAS_EPOCH, .epoch_s = t->epoch_s};
-    struct kl_writer w;
     memcpy(head.room_id, t->id, sizeof head.room_id);
     crypto_scalarmult_base(head.relay_key, secret);
-    kl_writer_init(&w, out, KL_KLR_SMALL);
+    struct kl_writer w = kl_writer(out, KL_KLR_SMALL);
     kl_klr_write_head(&w, &head);
     return (size_t)(w.at - out);
 }
 
 static size_t code_room(const struct kl_lobby_ticket *t, uint8_t *out) {
     static struct kl_klr_room room;
-    struct kl_writer w;
     room = (struct kl_klr_room){.has_params = true, .params = t->params, .facts = t->facts};
     memcpy(room.name, t->name, sizeof room.name);
     memcpy(room.match, t->match, sizeof t->match);
@@ -174,7 +172,7 @@ static size_t code_room(const struct kl_lobby_ticket *t, uint8_t *out) {
         memcpy(to->name, m->name, sizeof to->name);
         room.members++;
     }
-    kl_writer_init(&w, out, KL_KLR_SMALL);
+    struct kl_writer w = kl_writer(out, KL_KLR_SMALL);
     kl_klr_write_room(&w, &room);
     return (size_t)(w.at - out);
 }
@@ -219,19 +217,17 @@ static bool append_said(struct kl_lobby_room *r, char *why, size_t why_len) {
 /* The blocks of gathered frames. */
 static void add_pieces(struct batch *b, struct kl_pieces *p, bool all) {
     static uint8_t digest[KL_KLR_SMALL];
-    struct kl_writer w;
     size_t len = kl_pieces_take(p, all);
     if (len == 0) return;
     add_block(b, KL_KLR_PIECES, p->body, len);
-    kl_writer_init(&w, digest, sizeof digest);
+    struct kl_writer w = kl_writer(digest, sizeof digest);
     kl_klr_write_digest(&w, &p->chain);
     add_block(b, KL_KLR_DIGEST, digest, (size_t)(w.at - digest));
 }
 
 /* body: KL_KLR_SMALL bytes, until the batch is appended. */
 static void add_seal(struct batch *b, const struct kl_proof *p, uint8_t *body) {
-    struct kl_writer w;
-    kl_writer_init(&w, body, KL_KLR_SMALL);
+    struct kl_writer w = kl_writer(body, KL_KLR_SMALL);
     kl_klr_write_seal(&w, p);
     add_block(b, KL_KLR_SEAL, body, (size_t)(w.at - body));
 }
@@ -468,12 +464,11 @@ static void add_end(struct kl_lobby_room *r, const char *reason, char *why, size
     struct kl_proof sealed;
     struct kl_klr_end end = {.frames = pieces.next};
     struct batch b = {.end = r->journal.base.klr};
-    struct kl_writer w;
     bool seals = r->lobby->signer.signs && pieces.knows && pieces.chain.end;
     if (seals) kl_journal_seal(r, &pieces.chain, &sealed);
     if (seals) add_seal(&b, &sealed, seal);
     snprintf(end.why, sizeof end.why, "%s", reason);
-    kl_writer_init(&w, body, sizeof body);
+    struct kl_writer w = kl_writer(body, sizeof body);
     kl_klr_write_end(&w, &end);
     add_block(&b, KL_KLR_END, body, (size_t)(w.at - body));
     r->journal.ended = append(r, &b, why, why_len);

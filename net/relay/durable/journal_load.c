@@ -54,8 +54,7 @@ static void take_ticket(struct load *f, const struct kl_tail_cursor *c) {
 }
 
 static uint32_t end_of(const uint8_t *piece, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, piece, len);
+    struct kl_reader r = kl_reader(piece, len);
     uint32_t first = kl_read_u32(&r);
     return first + kl_read_u8(&r);
 }
@@ -90,9 +89,8 @@ static const char *look_at_tail(struct load *f) {
 
 /* Frames in pieces, each after its length. False: this is something else. */
 static bool count_frames(const uint8_t *body, size_t len, uint32_t *end) {
-    struct kl_reader r;
     const uint8_t *piece;
-    kl_reader_init(&r, body, len);
+    struct kl_reader r = kl_reader(body, len);
     while ((piece = kl_klr_read_piece(&r, &len))) {
         if (len < 5 || end_of(piece, len) < *end) return false;
         *end = end_of(piece, len);
@@ -102,9 +100,8 @@ static bool count_frames(const uint8_t *body, size_t len, uint32_t *end) {
 
 /* A digest counts if it is of all frames so far. */
 static bool take_digest(struct load *f, const struct kl_klr_cursor *c, uint32_t end) {
-    struct kl_reader r;
     struct kl_digest d;
-    kl_reader_init(&r, c->body, c->body_len);
+    struct kl_reader r = kl_reader(c->body, c->body_len);
     kl_klr_read_digest(&r, &d);
     if (r.failed || d.end != end) return false;
     f->base.chain = d;
@@ -113,8 +110,7 @@ static bool take_digest(struct load *f, const struct kl_klr_cursor *c, uint32_t 
 
 static bool take_head(const struct load *f, const struct kl_klr_cursor *c) {
     struct kl_klr_head head;
-    struct kl_reader r;
-    kl_reader_init(&r, c->body, c->body_len);
+    struct kl_reader r = kl_reader(c->body, c->body_len);
     kl_klr_read_head(&r, &head);
     return !r.failed && memcmp(head.room_id, f->id, sizeof f->id) == 0;
 }
@@ -169,9 +165,8 @@ static int adopt_intervals(struct kl_lobby_room *r, const uint8_t *piece, size_t
 
 /* The frames of a block, unread: no UPDATE reaches back to them. */
 static bool adopt_pieces(struct kl_lobby_room *r, const uint8_t *body, size_t len) {
-    struct kl_reader pieces;
     const uint8_t *piece;
-    kl_reader_init(&pieces, body, len);
+    struct kl_reader pieces = kl_reader(body, len);
     while ((piece = kl_klr_read_piece(&pieces, &len))) {
         int intervals = adopt_intervals(r, piece, len);
         if (intervals < 0 || !kl_lobby_past_adopt(r, piece, len, (uint32_t)intervals)) return false;
@@ -180,9 +175,8 @@ static bool adopt_pieces(struct kl_lobby_room *r, const uint8_t *body, size_t le
 }
 
 static bool play_pieces(struct kl_lobby_room *r, const uint8_t *body, size_t len) {
-    struct kl_reader pieces;
     const uint8_t *piece;
-    kl_reader_init(&pieces, body, len);
+    struct kl_reader pieces = kl_reader(body, len);
     while ((piece = kl_klr_read_piece(&pieces, &len)))
         if (kl_lobby_restore_piece(r, piece, len) != KL_OK) return false;
     return !pieces.failed;
@@ -197,9 +191,8 @@ static bool play_block(struct load *f) {
         return (f->one_by_one ? play_pieces : adopt_pieces)(f->room, c->body, c->body_len);
     }
     if (c->type == KL_KLR_DIGEST && !f->one_by_one) {
-        struct kl_reader d;
         struct kl_digest digest;
-        kl_reader_init(&d, c->body, c->body_len);
+        struct kl_reader d = kl_reader(c->body, c->body_len);
         kl_klr_read_digest(&d, &digest);
         kl_lobby_past_adopt_digest(f->room, &digest);
     }

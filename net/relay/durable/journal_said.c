@@ -25,17 +25,15 @@ struct kl_journal_said *kl_journal_said_new(void) {
 
 /* A writer of the next body. One that does not fit is left out. */
 static struct kl_writer begin(struct kl_journal_said *s) {
-    struct kl_writer w;
     uint32_t at = s->used + BEFORE < BYTES ? s->used + BEFORE : BYTES;
-    kl_writer_init(&w, s->bytes + at, BYTES - at);
+    struct kl_writer w = kl_writer(s->bytes + at, BYTES - at);
     return w;
 }
 
 static void end(struct kl_journal_said *s, const struct kl_writer *w, enum kl_klr_type type) {
-    struct kl_writer before;
     if (w->failed) return;
     uint32_t used = (uint32_t)(w->at - s->bytes);
-    kl_writer_init(&before, s->bytes + s->used, BEFORE);
+    struct kl_writer before = kl_writer(s->bytes + s->used, BEFORE);
     kl_write_u8(&before, (uint8_t)type);
     kl_write_u16(&before, (uint16_t)(used - s->used - BEFORE));
     s->used = used;
@@ -148,10 +146,8 @@ void kl_journal_seats(struct kl_lobby_room *r) {
 
 const uint8_t *kl_journal_said_take(struct kl_journal_said *s, struct kl_klr_place *end, size_t *len) {
     static uint8_t blocks[BYTES * (KL_KLR_AROUND + BEFORE) / BEFORE];
-    struct kl_writer w;
-    struct kl_reader r;
-    kl_writer_init(&w, blocks, sizeof blocks);
-    kl_reader_init(&r, s->bytes, s->used);
+    struct kl_writer w = kl_writer(blocks, sizeof blocks);
+    struct kl_reader r = kl_reader(s->bytes, s->used);
     while (kl_reader_left(&r)) {
         enum kl_klr_type type = kl_read_u8(&r);
         uint16_t size = kl_read_u16(&r);

@@ -120,9 +120,8 @@ static enum kl_kept_fate look(const char *path, const struct kl_kept_wish *w) {
     enum kl_kept_fate fate = kl_klr_open(&c, bytes, len) ? KL_KEPT_ANOTHERS : KL_KEPT_STAYS;
     c.checked = len; /* it is not damage that is looked for */
     while (fate == KL_KEPT_ANOTHERS && kl_klr_next(&c) == KL_KLR_BLOCK) {
-        struct kl_reader r;
         if (c.type != KL_KLR_SIGN) continue;
-        kl_reader_init(&r, c.body, c.body_len);
+        struct kl_reader r = kl_reader(c.body, c.body_len);
         kl_klr_read_sign(&r, &s);
         if (!r.failed && memcmp(s.seat_pub, w->seat_key, sizeof s.seat_pub) == 0 &&
             kl_sign_is_good(&s.sign, w->room_id, w->seat_key))

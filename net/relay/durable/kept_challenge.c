@@ -72,7 +72,7 @@ static bool unpack(struct kl_kept_challenge *c, uint8_t **bytes, size_t *len) {
 static bool next_is(struct reading *r, enum kl_klr_type type, struct kl_reader *body) {
     r->before = r->at.place;
     bool good = kl_klr_next(&r->at) == KL_KLR_BLOCK && r->at.type == type;
-    if (good) kl_reader_init(body, r->at.body, r->at.body_len);
+    if (good) *body = kl_reader(r->at.body, r->at.body_len);
     return good;
 }
 
@@ -124,7 +124,7 @@ static uint8_t *put(uint8_t *to, struct kl_klr_place *p, enum kl_klr_type type, 
     do {                                                                                                     \
         uint8_t small[KL_KLR_SMALL];                                                                         \
         struct kl_writer w;                                                                                  \
-        kl_writer_init(&w, small, sizeof small);                                                             \
+        w = kl_writer(small, sizeof small);                                                                  \
         kl_klr_write_##name(&w, value);                                                                      \
         to = put(to, p, KL_KLR_##TYPE, small, (size_t)(w.at - small));                                       \
     } while (0)
@@ -299,12 +299,11 @@ static bool check_token(struct kl_kept_challenge *c, struct reading *r, uint32_t
 
 /* Frames of the first seat alone, in their order. */
 static bool add_pieces(struct reading *r) {
-    struct kl_reader body;
     struct kl_frames frames;
     struct kl_frame f;
     const uint8_t *piece;
     size_t len;
-    kl_reader_init(&body, r->at.body, r->at.body_len);
+    struct kl_reader body = kl_reader(r->at.body, r->at.body_len);
     while ((piece = kl_klr_read_piece(&body, &len))) {
         if (kl_piece_open(&frames, piece, len) != KL_OK) return false;
         while (kl_frames_next(&frames, &f)) {
@@ -319,8 +318,7 @@ static bool add_pieces(struct reading *r) {
 
 static bool add_hash(struct reading *r) {
     struct kl_klr_hash h;
-    struct kl_reader body;
-    kl_reader_init(&body, r->at.body, r->at.body_len);
+    struct kl_reader body = kl_reader(r->at.body, r->at.body_len);
     kl_klr_read_hash(&body, &h);
     kl_sign_add(&r->own,
                 &(struct kl_hash){
@@ -332,7 +330,6 @@ static bool add_hash(struct reading *r) {
 /* A planted byte, another option, a room's command would make it another game's run. */
 static bool check_blocks(struct kl_kept_challenge *c, struct reading *r) {
     struct kl_klr_end end;
-    struct kl_reader body;
     enum kl_klr_next next;
     kl_pieces_init(&r->pieces, r->head.room_id, &(struct kl_digest){0}, false);
     while (r->before = r->at.place,
@@ -347,7 +344,7 @@ static bool check_blocks(struct kl_kept_challenge *c, struct reading *r) {
     }
     if (next != KL_KLR_BLOCK)
         return refuse(c, KL_REFUSE_DOOR, "it is damaged or has no end, at byte %" PRIu64, r->at.place.at);
-    kl_reader_init(&body, r->at.body, r->at.body_len);
+    struct kl_reader body = kl_reader(r->at.body, r->at.body_len);
     kl_klr_read_end(&body, &end);
     (void)kl_pieces_take(&r->pieces, false);
     if (!is_read(&body) || end.frames != r->frames || r->labels > r->frames || !r->pieces.chain.end ||

@@ -85,8 +85,7 @@ static const struct kl_field match[] = {KL_STRING(kl_lobby_ticket, match), {0}};
 static const struct kl_field bans[] = {KL_LIST(kl_lobby_ticket, ban, bans, person), {0}};
 
 int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t cap) {
-    struct kl_writer w;
-    kl_writer_init(&w, buf, cap);
+    struct kl_writer w = kl_writer(buf, cap);
     kl_write_u8(&w, KL_LOBBY_TICKET_VERSION);
     kl_fields_write(&w, ticket, t);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -113,8 +112,7 @@ static bool fits_together(const struct kl_lobby_ticket *t) {
 }
 
 int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, buf, len);
+    struct kl_reader r = kl_reader(buf, len);
     memset(t, 0, sizeof *t);
     uint8_t version = kl_read_u8(&r);
     if (!r.failed && version != KL_LOBBY_TICKET_VERSION) return KL_E_VERSION;

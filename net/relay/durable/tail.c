@@ -24,8 +24,7 @@ void kl_tail_key(const uint8_t relay_secret[32], const uint8_t room_id[16], uint
 static void mac_of(const uint8_t key[32], const uint8_t *before, const uint8_t *head, size_t head_len,
                    const void *body, size_t len, uint8_t mac[KL_TAIL_MAC]) {
     static uint8_t all[1 + KL_TAIL_MAC + KL_TAIL_BASE + UINT16_MAX];
-    struct kl_writer w;
-    kl_writer_init(&w, all, sizeof all);
+    struct kl_writer w = kl_writer(all, sizeof all);
     kl_write_u8(&w, before != NULL);
     if (before) kl_write_bytes(&w, before, KL_TAIL_MAC);
     kl_write_bytes(&w, head, head_len);
@@ -38,8 +37,7 @@ static size_t place_of(unsigned which) {
 }
 
 static void code_base(const struct kl_tail_base *b, uint64_t number, uint8_t out[KL_TAIL_BASE]) {
-    struct kl_writer w;
-    kl_writer_init(&w, out, KL_TAIL_BASE);
+    struct kl_writer w = kl_writer(out, KL_TAIL_BASE);
     kl_write_u64(&w, number);
     kl_write_u64(&w, b->klr.at);
     kl_write_bytes(&w, b->klr.check, sizeof b->klr.check);
@@ -116,10 +114,9 @@ bool kl_tail_keep(struct kl_tail *t) {
 
 bool kl_tail_add(struct kl_tail *t, enum kl_tail_type type, const void *body, size_t len) {
     uint8_t head[KL_TAIL_BEFORE], mac[KL_TAIL_MAC];
-    struct kl_writer w;
     size_t at = place_of(t->slot.which) + t->slot.used;
     if (len > UINT16_MAX || t->slot.used + KL_TAIL_AROUND + len > KL_TAIL_SLOT) return false;
-    kl_writer_init(&w, head, sizeof head);
+    struct kl_writer w = kl_writer(head, sizeof head);
     kl_write_u8(&w, (uint8_t)type);
     kl_write_u16(&w, (uint16_t)len);
     mac_of(t->key, t->slot.mac, head, sizeof head, body, len, mac);
@@ -139,11 +136,10 @@ bool kl_tail_add(struct kl_tail *t, enum kl_tail_type type, const void *body, si
 static bool open_slot(struct kl_tail_cursor *c, unsigned which, const uint8_t key[32], const uint8_t *bytes,
                       size_t len) {
     size_t at = place_of(which);
-    struct kl_reader r;
     if (len < at + KL_TAIL_BASE + KL_TAIL_MAC) return false;
     *c = (struct kl_tail_cursor){.key = key, .bytes = bytes + at, .slot = {.which = which}};
     c->len = len - at < KL_TAIL_SLOT ? len - at : KL_TAIL_SLOT;
-    kl_reader_init(&r, c->bytes, KL_TAIL_BASE);
+    struct kl_reader r = kl_reader(c->bytes, KL_TAIL_BASE);
     c->slot.number = kl_read_u64(&r);
     c->base.klr.at = kl_read_u64(&r);
     kl_read_into(&r, c->base.klr.check, sizeof c->base.klr.check);

@@ -190,9 +190,8 @@ static size_t seal_recording(struct kl_replica *c, const struct copy *p, size_t 
 /* The slot's bytes from there on, into c->sealed_tail; the first with the head. */
 static size_t seal_slot(struct kl_replica *c, const struct copy *p, const struct step *s, uint32_t from,
                         const uint8_t *slot) {
-    struct kl_writer w;
     const size_t head = from ? 0 : KL_COPY_SLOT;
-    kl_writer_init(&w, c->sealed_tail, KL_COPY_SLOT);
+    struct kl_writer w = kl_writer(c->sealed_tail, KL_COPY_SLOT);
     kl_write_u32(&w, (uint32_t)s->slot);
     return head +
            kl_copy_seal(p->key, (uint32_t)s->slot, from, slot + from, s->bytes - from, c->sealed_tail + head);
@@ -381,9 +380,8 @@ static bool write_taken(struct kl_replica *c, const uint8_t id[KL_ROOM_ID_BYTES]
     const uint8_t *from = (const uint8_t *)klr->text;
     uint8_t key[32], *recording = malloc(klr->len), *slot = malloc(tail->len),
                      *image = calloc(1, KL_TAIL_BYTES);
-    struct kl_reader r;
     size_t recorded = SIZE_MAX, used = SIZE_MAX;
-    kl_reader_init(&r, (const uint8_t *)tail->text, tail->len);
+    struct kl_reader r = kl_reader((const uint8_t *)tail->text, tail->len);
     if (recording && slot && image) {
         kl_copy_key(c->key, id, number, from + 1, key);
         recorded = kl_copy_open(key, 0, from + KL_COPY_HEAD, klr->len - KL_COPY_HEAD, recording);
@@ -448,8 +446,7 @@ void kl_copy_fleet_key(const uint8_t relay_secret[32], uint8_t key[32]) {
 void kl_copy_key(const uint8_t fleet_key[32], const uint8_t room_id[16], uint64_t number,
                  const uint8_t salt[KL_COPY_SALT], uint8_t key[32]) {
     uint8_t of[16 + 8 + KL_COPY_SALT];
-    struct kl_writer w;
-    kl_writer_init(&w, of, sizeof of);
+    struct kl_writer w = kl_writer(of, sizeof of);
     kl_write_bytes(&w, room_id, 16);
     kl_write_u64(&w, number);
     kl_write_bytes(&w, salt, KL_COPY_SALT);
@@ -457,8 +454,7 @@ void kl_copy_key(const uint8_t fleet_key[32], const uint8_t room_id[16], uint64_
 }
 
 static void nonce_of(uint32_t slot, uint64_t at, uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES]) {
-    struct kl_writer w;
-    kl_writer_init(&w, nonce, crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
+    struct kl_writer w = kl_writer(nonce, crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
     kl_write_u32(&w, slot);
     kl_write_u64(&w, at);
 }
@@ -466,9 +462,8 @@ static void nonce_of(uint32_t slot, uint64_t at, uint8_t nonce[crypto_aead_chach
 size_t kl_copy_seal(const uint8_t key[32], uint32_t slot, uint64_t at, const void *piece, size_t len,
                     uint8_t *out) {
     uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
-    struct kl_writer w;
     nonce_of(slot, at, nonce);
-    kl_writer_init(&w, out, 4);
+    struct kl_writer w = kl_writer(out, 4);
     kl_write_u32(&w, (uint32_t)len);
     crypto_aead_chacha20poly1305_ietf_encrypt(out + 4, NULL, piece, len, NULL, 0, NULL, nonce, key);
     return len + KL_COPY_AROUND;
@@ -479,8 +474,7 @@ size_t kl_copy_open(const uint8_t key[32], uint32_t slot, const void *sealed, si
     size_t at = 0;
     while (len > 0) {
         uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
-        struct kl_reader r;
-        kl_reader_init(&r, from, len);
+        struct kl_reader r = kl_reader(from, len);
         const size_t piece = kl_read_u32(&r);
         if (len < KL_COPY_AROUND || piece > len - KL_COPY_AROUND) return SIZE_MAX;
         nonce_of(slot, at, nonce);

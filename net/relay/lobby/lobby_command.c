@@ -195,8 +195,7 @@ static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
 static int change_rate(struct kl_lobby_room *r, unsigned member) {
     uint32_t rate_uhz = r->member[member]->rate_uhz;
     uint8_t data[4];
-    struct kl_writer w;
-    kl_writer_init(&w, data, sizeof data);
+    struct kl_writer w = kl_writer(data, sizeof data);
     kl_write_u32(&w, rate_uhz);
     for (KL_MEMBERS(i, r, kl_lobby_here))
         if (r->member[i]->rate_uhz == rate_uhz) r->member[i]->rate_uhz = 0;
@@ -204,8 +203,7 @@ static int change_rate(struct kl_lobby_room *r, unsigned member) {
 }
 
 static int rate_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
-    struct kl_reader in;
-    kl_reader_init(&in, o->data, o->len);
+    struct kl_reader in = kl_reader(o->data, o->len);
     uint32_t rate_uhz = kl_read_u32(&in);
     if (in.failed || kl_reader_left(&in) || rate_uhz < KL_FPS_MIN || rate_uhz > KL_FPS_MAX)
         return KL_E_MALFORMED;
@@ -229,9 +227,8 @@ void kl_lobby_rate_look(struct kl_lobby_room *r) {
 
 static int slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
     struct kl_lobby_slot *s = &r->member[member]->slot;
-    struct kl_reader in;
     if (o->len != KL_SAVED_BYTES) return KL_E_MALFORMED;
-    kl_reader_init(&in, o->data, o->len);
+    struct kl_reader in = kl_reader(o->data, o->len);
     uint32_t keyframe = kl_read_u32(&in);
     uint8_t has = kl_read_u8(&in);
     uint64_t hash = kl_read_u64(&in);
@@ -272,8 +269,7 @@ static uint64_t hash_of(const struct kl_lobby_room *r, uint32_t keyframe) {
 }
 
 bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
-    struct kl_reader in;
-    kl_reader_init(&in, o->data, o->len);
+    struct kl_reader in = kl_reader(o->data, o->len);
     uint32_t keyframe = kl_read_u32(&in);
     if (in.failed || o->len != KL_LOAD_BYTES) return false;
     uint64_t hash = hash_of(r, keyframe);
@@ -389,11 +385,10 @@ int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budg
 
 /* Names the newest saved state. The room is told about members that lack it. */
 static bool names_a_state(struct kl_lobby_room *r, struct kl_order *o) {
-    struct kl_writer w;
     uint32_t keyframe = 0;
     if (o->kind != KL_COMMAND_LOAD) return true;
     if (!slot_newest(r, &keyframe)) return false;
-    kl_writer_init(&w, o->data, sizeof o->data);
+    struct kl_writer w = kl_writer(o->data, sizeof o->data);
     kl_write_u32(&w, keyframe);
     o->len = KL_LOAD_BYTES;
     return kl_lobby_slot_agreed(r, o);

@@ -90,11 +90,10 @@ static void unsort(struct kl_lobby_packer *p, uint32_t first) {
     for (unsigned part = 0; part < PARTS; part++, r += 2 * p->pieces)
         memcpy(p->len[part], r, 2 * p->pieces);
     for (unsigned i = 0; i < p->pieces; i++) {
-        struct kl_writer w;
         size_t len = AROUND - 2;
         for (unsigned part = 0; part < PARTS; part++)
             len += p->len[part][i];
-        kl_writer_init(&w, p->bytes + at, AROUND);
+        struct kl_writer w = kl_writer(p->bytes + at, AROUND);
         kl_write_u16(&w, (uint16_t)len);
         kl_write_u32(&w, first);
         kl_write_u8(&w, p->frames[i]);
@@ -325,8 +324,7 @@ static bool read_interval(struct kl_history_cursor *c, uint32_t end, struct inte
 static size_t code_interval(const struct interval *t, uint8_t bytes[KL_INTERVAL_BYTES]) {
     struct kl_frames_from from = {
         .ring = t->frame, .places = KL_SPACING_MAX, .sets = &t->commands, .set_count = 1, .for_digest = true};
-    struct kl_writer w;
-    kl_writer_init(&w, bytes, KL_INTERVAL_BYTES);
+    struct kl_writer w = kl_writer(bytes, KL_INTERVAL_BYTES);
     if (t->next > t->first) kl_frames_write(&w, &from, t->first, t->next - t->first);
     return w.failed ? 0 : (size_t)(w.at - bytes);
 }

@@ -126,7 +126,7 @@ void open_recording(struct kl_klr_cursor *c) {
 bool next_block(struct kl_klr_cursor *c, enum kl_klr_type type, struct kl_reader *r) {
     while (kl_klr_next(c) == KL_KLR_BLOCK) {
         if (c->type != type) continue;
-        kl_reader_init(r, c->body, c->body_len);
+        *r = kl_reader(c->body, c->body_len);
         return true;
     }
     return false;
