@@ -55,8 +55,8 @@ static bool try_dir(struct search *s, const char *dir) {
 
 /* A folder below one of the user's. */
 static bool try_known(struct search *s, enum kl_dir_known which, const char *below) {
-    char dir[KL_FILE_PATH], ignored[128];
-    return kl_dir_known(which, below, dir, sizeof(dir), ignored, sizeof(ignored)) == 0 && try_dir(s, dir);
+    char dir[KL_FILE_PATH];
+    return kl_dir_known(which, below, dir, sizeof(dir), NULL, 0) == 0 && try_dir(s, dir);
 }
 
 static bool try_all(struct search *s, const char *const *dirs) {

@@ -34,9 +34,9 @@ static bool begin(struct kl_match *m) {
         return false;
     }
     kl_recorder_seal(&m->record.recorder, &token->seal);
-    char lock[sizeof m->config.record + sizeof KL_RECORDING_LOCK], ignored[KLW_TEXT_MAX];
+    char lock[sizeof m->config.record + sizeof KL_RECORDING_LOCK];
     snprintf(lock, sizeof lock, "%s" KL_RECORDING_LOCK, m->config.record);
-    r->locked = kl_file_lock(&r->lock, lock, false, ignored, sizeof ignored) == 0;
+    r->locked = kl_file_lock(&r->lock, lock, false, NULL, 0) == 0;
     kl_play_hold_pace(m, true);
     r->begun = true;
     kl_frontend_say(&m->front, KL_SCREEN_INFO, HELP_MS, "the challenge %s begins: you play alone",

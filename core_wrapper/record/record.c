@@ -97,14 +97,14 @@ static bool find_file(const struct kl_record *r, char out[KL_FILE_PATH], char *w
     }
     if (kl_dir_exists(to)) {
         /* A file of its own for this match in that folder: TIME ROOM CLIENT.klr, the time without colons. */
-        char when[KL_WALL_TEXT], name[KL_WALL_TEXT + KL_NAME_MAX + 16], ignored[KLW_TEXT_MAX];
+        char when[KL_WALL_TEXT], name[KL_WALL_TEXT + KL_NAME_MAX + 16];
         size_t len = 0;
         snprintf(name, sizeof name, "%s %s %u.klr", kl_wall_text(when, kl_wall_us()), r->room,
                  r->status->welcome.client);
         for (char *c = name; *c; c++)
             if (*c != ':') name[len++] = (unsigned char)*c < ' ' || strchr("/\\*?\"<>|", *c) ? '_' : *c;
         name[len] = 0;
-        return kl_file_join(out, KL_FILE_PATH, to, name, ignored, sizeof ignored) == 0;
+        return kl_file_join(out, KL_FILE_PATH, to, name, NULL, 0) == 0;
     }
     snprintf(out, KL_FILE_PATH, "%s", to);
     return true;

@@ -29,12 +29,11 @@ static bool is_stale(const char *name) {
 }
 
 static void remove_stale(const char *base) {
-    char path[KL_SAVEDIR_PATH], ignored[KL_SAVEDIR_PATH + 64];
+    char path[KL_SAVEDIR_PATH];
     struct kl_dir_list list;
-    if (kl_dir_list(&list, base, "", ignored, sizeof ignored) != 0) return;
+    if (kl_dir_list(&list, base, "", NULL, 0) != 0) return;
     for (unsigned i = 0; i < list.count; i++)
-        if (is_stale(list.name[i]) &&
-            kl_file_join(path, sizeof path, base, list.name[i], ignored, sizeof ignored) == 0)
+        if (is_stale(list.name[i]) && kl_file_join(path, sizeof path, base, list.name[i], NULL, 0) == 0)
             kl_dir_remove_tree(path);
     kl_dir_list_free(&list);
 }
@@ -88,17 +87,15 @@ static bool is_frontends(const char *path) {
 }
 
 bool kl_savefiles_add(struct kl_savefiles *s, const char *dir, const char *path) {
-    char full[KL_SAVEDIR_PATH], ignored[KL_SAVEDIR_PATH + 64];
+    char full[KL_SAVEDIR_PATH];
     for (unsigned i = 0; i < s->count; i++)
         if (!strcmp(s->file[i].path, path)) return true;
     if (s->count == KL_START_FILES || !kl_start_path_ok(path) || !kl_start_text_ok(path, KL_START_PATH_MAX))
         return false;
-    if (is_frontends(path) || kl_file_join(full, sizeof full, dir, path, ignored, sizeof ignored) != 0)
-        return false;
+    if (is_frontends(path) || kl_file_join(full, sizeof full, dir, path, NULL, 0) != 0) return false;
     size_t len = 0;
     void *bytes;
-    if (kl_file_read(full, KL_SAVEDIR_BYTES - s->bytes, KL_FILE_NO_LINK, &bytes, &len, ignored,
-                     sizeof ignored) != 0)
+    if (kl_file_read(full, KL_SAVEDIR_BYTES - s->bytes, KL_FILE_NO_LINK, &bytes, &len, NULL, 0) != 0)
         return false;
     strcpy(s->file[s->count].path, path);
     s->file[s->count].bytes = bytes;
@@ -116,16 +113,16 @@ static bool has_stem(const char *name, const char *stem) {
 /* rel "": dir itself. all: the folder's name matched, so everything in it counts. */
 static void collect(struct kl_savefiles *s, const char *dir, const char *rel, const char *stem, bool all,
                     unsigned depth) {
-    char full[KL_SAVEDIR_PATH], path[KL_SAVEDIR_PATH], ignored[KL_SAVEDIR_PATH + 64];
+    char full[KL_SAVEDIR_PATH], path[KL_SAVEDIR_PATH];
     struct kl_dir_list list;
     snprintf(full, sizeof full, "%s%s%s", dir, *rel ? "/" : "", rel);
-    if (kl_dir_list(&list, full, "", ignored, sizeof ignored) != 0) return;
+    if (kl_dir_list(&list, full, "", NULL, 0) != 0) return;
     for (unsigned i = 0; i < list.count; i++) {
         const char *name = list.name[i];
         bool match = all || has_stem(name, stem);
         int len = snprintf(path, sizeof path, "%s%s%s", rel, *rel ? "/" : "", name);
         if (len >= KL_START_PATH_MAX) continue;
-        if (kl_file_join(full, sizeof full, dir, path, ignored, sizeof ignored) != 0) continue;
+        if (kl_file_join(full, sizeof full, dir, path, NULL, 0) != 0) continue;
         enum kl_file_kind kind = kl_file_kind_here(full);
         if (kind == KL_FILE_IS_PLAIN && match)
             kl_savefiles_add(s, dir, path);
@@ -223,13 +220,12 @@ static bool is_of(const struct gift *g, const char *stem, const char *found, siz
 /* --- the host's --- */
 
 static void collect_gift(struct kl_savefiles *s, const struct gift *g, const char *path) {
-    char ignored[KL_SAVEDIR_PATH + 64];
     void *bytes;
     size_t len;
     for (unsigned i = 0; i < s->count; i++)
         if (!strcmp(s->file[i].path, g->given)) return;
     if (s->count == KL_START_FILES || KL_SAVEDIR_BYTES - s->bytes < KL_GIFT_BYTES) return;
-    if (kl_file_read(path, KL_GIFT_BYTES, 0, &bytes, &len, ignored, sizeof ignored) != 0) return;
+    if (kl_file_read(path, KL_GIFT_BYTES, 0, &bytes, &len, NULL, 0) != 0) return;
     strcpy(s->file[s->count].path, g->given);
     s->file[s->count].bytes = bytes;
     s->file[s->count++].len = len;

@@ -93,11 +93,11 @@ static bool parse(struct kl_seat_file *f, const char *text, size_t len) {
 
 /* False if there is no file, or if it is not ours; it is then replaced. */
 static bool read_seat(struct kl_seat_file *f) {
-    char path[KL_FILE_PATH], err[256];
+    char path[KL_FILE_PATH];
     void *bytes;
     size_t len = 0;
-    if (kl_file_join(path, sizeof path, f->dir, f->name, err, sizeof err) != 0) return false;
-    if (kl_file_read(path, FILE_MAX, KL_FILE_PRIVATE, &bytes, &len, err, sizeof err) != 0) return false;
+    if (kl_file_join(path, sizeof path, f->dir, f->name, NULL, 0) != 0) return false;
+    if (kl_file_read(path, FILE_MAX, KL_FILE_PRIVATE, &bytes, &len, NULL, 0) != 0) return false;
     bool good = parse(f, bytes, len);
     sodium_memzero(bytes, len);
     free(bytes);
@@ -105,8 +105,8 @@ static bool read_seat(struct kl_seat_file *f) {
 }
 
 static bool exists(const struct kl_seat_file *f) {
-    char path[KL_FILE_PATH], err[64];
-    return kl_file_join(path, sizeof path, f->dir, f->name, err, sizeof err) == 0 &&
+    char path[KL_FILE_PATH];
+    return kl_file_join(path, sizeof path, f->dir, f->name, NULL, 0) == 0 &&
            kl_file_kind(path) != KL_FILE_IS_NONE;
 }
 
@@ -147,9 +147,8 @@ int kl_seat_file_open(struct kl_seat_file *f, const char *dir, const uint8_t id[
 }
 
 static void take_away(const struct kl_seat_file *f) {
-    char path[KL_FILE_PATH], err[64];
-    if (kl_file_join(path, sizeof path, f->dir, f->name, err, sizeof err) == 0)
-        (void)kl_file_remove(path, err, sizeof err);
+    char path[KL_FILE_PATH];
+    if (kl_file_join(path, sizeof path, f->dir, f->name, NULL, 0) == 0) (void)kl_file_remove(path, NULL, 0);
 }
 
 /* --- keys of seats that were given up --- */
@@ -161,28 +160,27 @@ bool kl_seat_file_is_kept(const struct kl_seat_file *f) {
 /* Too many, or too old; the folder lists the oldest first. */
 static void tidy(const char *dir) {
     struct kl_dir_list list;
-    char path[KL_FILE_PATH], err[64];
+    char path[KL_FILE_PATH];
     uint64_t now_s = kl_wall_us() / 1000000, old_s = now_s - (uint64_t)KL_SEAT_KEPT_DAYS * DAY_S;
     unsigned kept = 0;
-    if (kl_dir_list(&list, dir, "", err, sizeof err) != 0) return;
+    if (kl_dir_list(&list, dir, "", NULL, 0) != 0) return;
     for (unsigned i = list.count; i-- > 0;) {
         const char *name = list.name[i];
         if (strncmp(name, KEPT, sizeof KEPT - 1) != 0) continue;
         bool old = strtoull(name + sizeof KEPT - 1, NULL, 10) < old_s;
-        if ((old || ++kept > KL_SEAT_KEPT) &&
-            kl_file_join(path, sizeof path, dir, name, err, sizeof err) == 0)
-            (void)kl_file_remove(path, err, sizeof err);
+        if ((old || ++kept > KL_SEAT_KEPT) && kl_file_join(path, sizeof path, dir, name, NULL, 0) == 0)
+            (void)kl_file_remove(path, NULL, 0);
     }
     kl_dir_list_free(&list);
 }
 
 void kl_seat_file_retire(struct kl_seat_file *f) {
-    char from[KL_FILE_PATH], to[KL_FILE_PATH], name[sizeof f->name], key[17], err[64];
+    char from[KL_FILE_PATH], to[KL_FILE_PATH], name[sizeof f->name], key[17];
     if (f->lock.handle < 0 || sodium_is_zero(f->room, sizeof f->room)) return;
     snprintf(name, sizeof name, KEPT "%010llu-%s", (unsigned long long)(kl_wall_us() / 1000000),
              sodium_bin2hex(key, sizeof key, f->key.pub, 8));
-    if (kl_file_join(from, sizeof from, f->dir, f->name, err, sizeof err) == 0 &&
-        kl_file_join(to, sizeof to, f->dir, name, err, sizeof err) == 0 && kl_file_rename(from, to))
+    if (kl_file_join(from, sizeof from, f->dir, f->name, NULL, 0) == 0 &&
+        kl_file_join(to, sizeof to, f->dir, name, NULL, 0) == 0 && kl_file_rename(from, to))
         tidy(f->dir);
 }
 

@@ -309,11 +309,10 @@ static bool put_name(void *ctx, unsigned index, const char *name) {
 }
 
 static void read_list(const char *path, kl_filelist_give give, void *ctx) {
-    char err[64];
     void *bytes;
     size_t len;
     if (!names_of(ending_of(path)) || kl_file_kind(path) != KL_FILE_IS_PLAIN ||
-        kl_file_read(path, KL_FILELIST_BYTES, 0, &bytes, &len, err, sizeof err) != 0)
+        kl_file_read(path, KL_FILELIST_BYTES, 0, &bytes, &len, NULL, 0) != 0)
         return;
     kl_filelist_parse(ending_of(path), bytes, len, give, ctx);
     free(bytes);
@@ -356,18 +355,17 @@ static size_t place_of(const uint8_t head[CHD_HEAD], bool parent) {
 static void put_parent(struct kl_filelist *l, const char *path, unsigned depth) {
     static const uint8_t none[CHD_SHA1];
     uint8_t head[CHD_HEAD], other[CHD_HEAD];
-    char dir[KL_FILE_PATH], file[KL_FILE_PATH], err[64];
+    char dir[KL_FILE_PATH], file[KL_FILE_PATH];
     struct kl_dir_list list;
     const char *slash = strrchr(path, '/');
     size_t want = read_head(path, head) ? place_of(head, true) : 0;
     if (!want || !memcmp(head + want, none, CHD_SHA1)) return;
     if (!slash || (size_t)snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path) >= sizeof dir ||
-        kl_dir_list(&list, *dir ? dir : "/", ".chd", err, sizeof err) != 0)
+        kl_dir_list(&list, *dir ? dir : "/", ".chd", NULL, 0) != 0)
         return;
     for (unsigned i = 0; i < list.count && i < CHD_LOOKED; i++) {
         size_t has = 0;
-        if (kl_file_join(file, sizeof file, dir, list.name[i], err, sizeof err) == 0 &&
-            read_head(file, other))
+        if (kl_file_join(file, sizeof file, dir, list.name[i], NULL, 0) == 0 && read_head(file, other))
             has = place_of(other, false);
         if (!has || memcmp(other + has, head + want, CHD_SHA1) != 0) continue;
         put_path(l, file, depth);

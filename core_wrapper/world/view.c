@@ -177,21 +177,19 @@ static void folder_of(const char *path, char out[KL_FILE_PATH]) {
 
 /* A file can be made where the player has the folder, or the session. */
 static void make_folder(const struct place *p) {
-    char own[KL_FILE_PATH], players[KL_FILE_PATH], ignored[64];
+    char own[KL_FILE_PATH], players[KL_FILE_PATH];
     folder_of(p->path, own);
     folder_of(p->player, players);
     if (kl_dir_exists(own)) return;
     bool there = *p->player ? kl_dir_exists(*players ? players : "/") : p->moved;
-    if (there) (void)kl_dir_make(own, true, ignored, sizeof ignored);
+    if (there) (void)kl_dir_make(own, true, NULL, 0);
 }
 
 /* Keeps the first bytes, as far as there is room for them. */
 static void keep_first(struct kl_view *v, struct kl_view_file *f, const char *from) {
-    char ignored[64];
     void *bytes;
     size_t len;
-    f->large =
-        kl_file_read(from, KL_FILESET_BYTES - v->first_bytes, 0, &bytes, &len, ignored, sizeof ignored) != 0;
+    f->large = kl_file_read(from, KL_FILESET_BYTES - v->first_bytes, 0, &bytes, &len, NULL, 0) != 0;
     if (f->large) return;
     f->first = kl_blob_make(bytes, len);
     f->large = !f->first;
@@ -201,9 +199,8 @@ static void keep_first(struct kl_view *v, struct kl_view_file *f, const char *fr
 
 /* The session's copy of the player's file. */
 static bool copy(const struct place *p, enum kl_use use) {
-    char ignored[64];
     if (use != KL_USE_CHANGE) return kl_file_put(p->path, "", 0) == 0;
-    return kl_file_copy(p->player, p->path, KL_FILE_QUICK | KL_FILE_PRIVATE, ignored, sizeof ignored) >= 0;
+    return kl_file_copy(p->player, p->path, KL_FILE_QUICK | KL_FILE_PRIVATE, NULL, 0) >= 0;
 }
 
 /* From now on the core's calls go to the session's file. NULL: it cannot be had. */
@@ -392,13 +389,13 @@ static void forget_files(struct kl_view *v) {
 
 void kl_world_view(struct kl_world *w, const struct kl_view_folders *f) {
     struct kl_view *v = &w->view;
-    char home[KL_FILE_PATH] = "", temp[KL_FILE_PATH] = "", ignored[64];
+    char home[KL_FILE_PATH] = "", temp[KL_FILE_PATH] = "";
     kl_mutex_lock(&v->lock);
     forget_files(v);
     v->on = f && *f->save && *f->own;
     if (v->on) {
-        (void)kl_dir_known(KL_DIR_HOME, NULL, home, sizeof home, ignored, sizeof ignored);
-        (void)kl_dir_known(KL_DIR_TEMPORARY, NULL, temp, sizeof temp, ignored, sizeof ignored);
+        (void)kl_dir_known(KL_DIR_HOME, NULL, home, sizeof home, NULL, 0);
+        (void)kl_dir_known(KL_DIR_TEMPORARY, NULL, temp, sizeof temp, NULL, 0);
         kl_dir_remove_tree(f->own);
         add_root(v, "", f->own);
         snprintf(v->own, sizeof v->own, "%s", v->root[0].path);

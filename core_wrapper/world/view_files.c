@@ -38,7 +38,6 @@ static bool is_of(const struct kl_handle *h, const void *stream, int fd) {
 
 void kl_view_closes(struct kl_world *w, const void *stream, int fd) {
     struct kl_view *v = &w->view;
-    char ignored[64];
     if (!v->handles) return;
     kl_mutex_lock(&v->lock);
     for (unsigned i = 0; i < v->handles;)
@@ -46,8 +45,7 @@ void kl_view_closes(struct kl_world *w, const void *stream, int fd) {
             struct kl_view_file *f = v->handle[i].file;
             memmove(&v->handle[i], &v->handle[i + 1], (v->handles - i - 1) * sizeof *v->handle);
             v->handles--;
-            if (f && f->passing && !kl_view_is_open(v, f))
-                (void)kl_file_remove(f->path, ignored, sizeof ignored);
+            if (f && f->passing && !kl_view_is_open(v, f)) (void)kl_file_remove(f->path, NULL, 0);
         } else {
             i++;
         }
@@ -108,7 +106,6 @@ static bool is_held(const struct kl_view *v, const struct kl_view_file *f) {
 
 /* Brings f->now up to date. Marked first, so that a write of another thread shows next time. */
 static int look(struct kl_view *v, struct kl_view_file *f, char *why, size_t cap) {
-    char ignored[64];
     void *bytes;
     size_t len;
     if (strlen(f->name) >= KL_FILESET_NAME) return refuse(why, cap, f->name, "has too long a name");
@@ -122,7 +119,7 @@ static int look(struct kl_view *v, struct kl_view_file *f, char *why, size_t cap
         f->now = NULL;
         return 0;
     }
-    if (kl_file_read(f->path, KL_FILESET_BYTES, 0, &bytes, &len, ignored, sizeof ignored) != 0)
+    if (kl_file_read(f->path, KL_FILESET_BYTES, 0, &bytes, &len, NULL, 0) != 0)
         return refuse(why, cap, f->name, "is large, or cannot be read");
     bool equal = f->now && f->now->len == len && !memcmp(f->now->bytes, bytes, len);
     if (!equal) {
@@ -207,15 +204,15 @@ int kl_world_files_keep(struct kl_world *w, struct kl_fileset **out, char *why, 
 /* --- going back --- */
 
 static bool put(struct kl_view_file *f, struct kl_blob *blob, int64_t date_ns) {
-    char folder[KL_FILE_PATH], ignored[64];
+    char folder[KL_FILE_PATH];
     bool same = f->now == blob && f->number && !f->mapped && !kl_file_touched(f->path, f->number);
     f->date_ns = date_ns;
     if (same || (!blob && kl_file_kind_here(f->path) != KL_FILE_IS_PLAIN)) return true;
     const char *slash = strrchr(f->path, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - f->path) : 0, f->path);
-    if (blob && !kl_dir_exists(folder)) (void)kl_dir_make(folder, true, ignored, sizeof ignored);
-    bool good = blob ? kl_file_put(f->path, blob->bytes, blob->len) == 0
-                     : kl_file_remove(f->path, ignored, sizeof ignored) == 0;
+    if (blob && !kl_dir_exists(folder)) (void)kl_dir_make(folder, true, NULL, 0);
+    bool good =
+        blob ? kl_file_put(f->path, blob->bytes, blob->len) == 0 : kl_file_remove(f->path, NULL, 0) == 0;
     kl_blob_drop(f->now);
     f->now = good && blob ? kl_blob_keep(blob) : NULL;
     f->number = good && blob ? kl_file_mark(f->path) : 0;

@@ -1,7 +1,7 @@
 /* dir.h - folders: making, listing, removing with all contents; every user's standard folders.
  *
- * An error is one line in err that names the path and the reason. On Windows mode 0700 and "others" are as in
- * file.h. */
+ * An error is one line in err that names the path and the reason; err may be NULL as in file.h. On Windows
+ * mode 0700 and "others" are as in file.h. */
 #ifndef KL_PLATFORM_DIR_H
 #define KL_PLATFORM_DIR_H
 

@@ -1,7 +1,7 @@
 /* file.h - files: read whole; written whole or not at all; appended, locked, linked.
  *
- * Paths are UTF-8 with slashes. An error is one line in err that names the path and the reason. A failure
- * leaves an existing file unchanged.
+ * Paths are UTF-8 with slashes. An error is one line in err that names the path and the reason; with NULL and
+ * 0 in place of err and err_len no line is written. A failure leaves an existing file unchanged.
  *
  * On Windows "nobody else" leaves out the administrators and the system, who can take any right. A new file
  * has its folder's rights there, or with KL_FILE_PRIVATE its user's. A file that another program has for

@@ -15,10 +15,9 @@
 bool kl_file_equal(const char *a, const char *b) {
     void *x = NULL, *y = NULL;
     size_t x_len = 0, y_len = 0;
-    char ignored[64];
-    bool equal = kl_file_read(a, KL_FILE_COPY_MAX, 0, &x, &x_len, ignored, sizeof ignored) == 0 &&
-                 kl_file_read(b, KL_FILE_COPY_MAX, 0, &y, &y_len, ignored, sizeof ignored) == 0 &&
-                 x_len == y_len && memcmp(x, y, x_len) == 0;
+    bool equal = kl_file_read(a, KL_FILE_COPY_MAX, 0, &x, &x_len, NULL, 0) == 0 &&
+                 kl_file_read(b, KL_FILE_COPY_MAX, 0, &y, &y_len, NULL, 0) == 0 && x_len == y_len &&
+                 memcmp(x, y, x_len) == 0;
     free(x);
     free(y);
     return equal;

@@ -250,8 +250,7 @@ bool kl_known_has(const char *dir, const char *host, uint16_t port) {
     bool found = false;
     const struct kl_host_port key = kl_host_port(host, port);
     size_t n = strlen(key.text);
-    if (strlen(host) > 253 || kl_file_join(k.path, sizeof k.path, dir, NAME, ignored, sizeof ignored) != 0)
-        return false;
+    if (strlen(host) > 253 || kl_file_join(k.path, sizeof k.path, dir, NAME, NULL, 0) != 0) return false;
     if (read_known(&k, ignored, sizeof ignored) == 0)
         for (const char *at = k.text; !found && *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != 0))
             found = strncasecmp(at, key.text, n) == 0 && at[n] == ' ';

@@ -12,18 +12,17 @@
 
 /* keylock-core-PID-XXXXXX; the system keeps the copies that are loaded. */
 static void remove_left(void) {
-    char dir[KL_FILE_PATH], path[KL_FILE_PATH], ignored[300];
+    char dir[KL_FILE_PATH], path[KL_FILE_PATH];
     struct kl_dir_list list;
-    if (kl_dir_known(KL_DIR_TEMPORARY, NULL, dir, sizeof dir, ignored, sizeof ignored) != 0) return;
-    if (kl_dir_list(&list, dir, "", ignored, sizeof ignored) != 0) return;
+    if (kl_dir_known(KL_DIR_TEMPORARY, NULL, dir, sizeof dir, NULL, 0) != 0) return;
+    if (kl_dir_list(&list, dir, "", NULL, 0) != 0) return;
     for (unsigned i = 0; i < list.count; i++) {
         const char *name = list.name[i];
         char *end;
         if (strncmp(name, BEGINS, strlen(BEGINS)) != 0) continue;
         long id = strtol(name + strlen(BEGINS), &end, 10);
         if (id <= 0 || *end != '-' || kl_process_alive(id)) continue;
-        if (kl_file_join(path, sizeof path, dir, name, ignored, sizeof ignored) == 0)
-            kl_dir_remove_tree(path);
+        if (kl_file_join(path, sizeof path, dir, name, NULL, 0) == 0) kl_dir_remove_tree(path);
     }
     kl_dir_list_free(&list);
 }

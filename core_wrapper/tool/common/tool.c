@@ -151,14 +151,13 @@ static bool is_new(struct kl_walk *w, const char *real) {
 }
 
 bool kl_walk_folder(struct kl_walk *w, const char *folder, unsigned deep) {
-    char real[KL_FILE_PATH], path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    char real[KL_FILE_PATH], path[KL_FILE_PATH];
     struct kl_dir_list list;
     bool found = false;
     if (!*folder || !kl_file_real(folder, real, sizeof real) || !is_new(w, real)) return false;
-    if (kl_dir_list(&list, real, "", ignored, sizeof ignored) != 0) return false;
+    if (kl_dir_list(&list, real, "", NULL, 0) != 0) return false;
     for (unsigned i = 0; i < list.count && !found && w->files < FILES; i++) {
-        if (list.name[i][0] == '.' ||
-            kl_file_join(path, sizeof path, real, list.name[i], ignored, sizeof ignored) != 0)
+        if (list.name[i][0] == '.' || kl_file_join(path, sizeof path, real, list.name[i], NULL, 0) != 0)
             continue;
         if (kl_file_kind_here(path) == KL_FILE_IS_DIR)
             found = deep && kl_walk_folder(w, path, deep - 1);

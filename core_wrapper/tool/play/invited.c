@@ -113,9 +113,8 @@ static bool look_at_items(struct search *s, json_object *items, bool deep) {
 static bool look_at_playlist(struct search *s, const char *path, bool deep) {
     void *text;
     size_t len;
-    char ignored[KLT_PATH + 64];
     json_object *list, *items = NULL;
-    if (kl_file_read(path, LIST_MAX, 0, &text, &len, ignored, sizeof ignored) != 0) return false;
+    if (kl_file_read(path, LIST_MAX, 0, &text, &len, NULL, 0) != 0) return false;
     list = json_tokener_parse(text);
     bool found = list && json_object_object_get_ex(list, "items", &items) && look_at_items(s, items, deep);
     json_object_put(list);
@@ -124,12 +123,12 @@ static bool look_at_playlist(struct search *s, const char *path, bool deep) {
 }
 
 static bool look_at_playlists(struct search *s, const char *folder, bool deep) {
-    char path[KLT_PATH], ignored[KLT_PATH + 64];
+    char path[KLT_PATH];
     struct kl_dir_list list;
     bool found = false;
-    if (kl_dir_list(&list, folder, ".lpl", ignored, sizeof ignored) != 0) return false;
+    if (kl_dir_list(&list, folder, ".lpl", NULL, 0) != 0) return false;
     for (unsigned i = 0; i < list.count && !found; i++)
-        found = kl_file_join(path, sizeof path, folder, list.name[i], ignored, sizeof ignored) == 0 &&
+        found = kl_file_join(path, sizeof path, folder, list.name[i], NULL, 0) == 0 &&
                 look_at_playlist(s, path, deep);
     kl_dir_list_free(&list);
     return found;
@@ -216,10 +215,10 @@ static bool is_set_relay(const struct kl_url *url, uint16_t port) {
 }
 
 static bool is_known(const struct kl_url *url) {
-    char dir[KL_FILE_PATH], err[KL_FILE_PATH + 64];
+    char dir[KL_FILE_PATH];
     uint16_t port = url->port ? url->port : KL_DEFAULT_PORT;
     if (is_set_relay(url, port)) return true;
-    return kl_dir_known(KL_DIR_STATE, "keylock", dir, sizeof dir, err, sizeof err) == 0 &&
+    return kl_dir_known(KL_DIR_STATE, "keylock", dir, sizeof dir, NULL, 0) == 0 &&
            kl_known_has(dir, url->host, port);
 }
 

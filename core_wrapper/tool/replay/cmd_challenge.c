@@ -89,10 +89,10 @@ static int open_state(struct challenge *c) {
 /* DIR/ROOMID.ENDING */
 static bool name_in(char out[KL_FILE_PATH], const char *dir, const uint8_t room_id[KL_ROOM_ID_BYTES],
                     const char *ending) {
-    char hex[2 * KL_ROOM_ID_BYTES + 1], name[sizeof(hex) + 16], err[64];
+    char hex[2 * KL_ROOM_ID_BYTES + 1], name[sizeof(hex) + 16];
     sodium_bin2hex(hex, sizeof(hex), room_id, KL_ROOM_ID_BYTES);
     snprintf(name, sizeof(name), "%s.%s", hex, ending);
-    return kl_file_join(out, KL_FILE_PATH, dir, name, err, sizeof(err)) == 0;
+    return kl_file_join(out, KL_FILE_PATH, dir, name, NULL, 0) == 0;
 }
 
 /* --- handing in --- */
@@ -149,9 +149,9 @@ static int keep_token(int code) {
  * started it. */
 static bool is_played_now(const char *path) {
     struct kl_file lock;
-    char name[KL_FILE_PATH + 8], err[KLT_ERR];
+    char name[KL_FILE_PATH + 8];
     snprintf(name, sizeof(name), "%s" KL_RECORDING_LOCK, path);
-    if (kl_file_lock(&lock, name, false, err, sizeof(err)) != 0) return true;
+    if (kl_file_lock(&lock, name, false, NULL, 0) != 0) return true;
     kl_file_unlock(&lock, name);
     return false;
 }
@@ -189,15 +189,14 @@ static int read_closed(struct challenge *c, const char *path, char *err, size_t 
 
 /* Nothing of it waits any more. */
 static void settle(const struct challenge *c, const char *path) {
-    char token[KL_FILE_PATH], ignored[KLT_ERR];
+    char token[KL_FILE_PATH];
     /* A run that is settled is one of the player's recordings. */
     char dir[KL_FILE_PATH], to[KL_FILE_PATH], err[KLT_ERR];
     if (kl_state_folder("recordings", dir, err, sizeof(err)) != 0 ||
         kl_dir_make(dir, true, err, sizeof(err)) != 0 || !name_in(to, dir, c->rec.head.room_id, "klr") ||
         !kl_file_rename(path, to))
         (void)tool_fail(0, "play", "%s stays: it cannot be moved to your recordings", path);
-    if (name_in(token, c->dir, c->rec.head.room_id, "token"))
-        (void)kl_file_remove(token, ignored, sizeof(ignored));
+    if (name_in(token, c->dir, c->rec.head.room_id, "token")) (void)kl_file_remove(token, NULL, 0);
 }
 
 static int hand_in(struct challenge *c, const char *path) {

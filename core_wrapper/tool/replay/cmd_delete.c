@@ -91,10 +91,9 @@ static int delete_match(struct wish *w) {
         if (answer == KL_REFUSE_DELETED) {
             /* A key whose seat was given up has no other use. */
             const struct kl_seat_file *f = &w->key[i];
-            char path[KL_FILE_PATH], err[64];
-            if (kl_seat_file_is_kept(f) &&
-                kl_file_join(path, sizeof(path), f->dir, f->name, err, sizeof(err)) == 0)
-                (void)kl_file_remove(path, err, sizeof(err));
+            char path[KL_FILE_PATH];
+            if (kl_seat_file_is_kept(f) && kl_file_join(path, sizeof(path), f->dir, f->name, NULL, 0) == 0)
+                (void)kl_file_remove(path, NULL, 0);
         }
     }
     if (answer == KL_REFUSE_DELETED)

@@ -80,9 +80,8 @@ static void add_locked(struct names *n, const char *file) {
 
 static void list_names(const char *dir, const char *ending, void (*add)(struct names *, const char *),
                        struct names *out) {
-    char ignored[KLT_PATH + 64];
     struct kl_dir_list list;
-    if (kl_dir_list(&list, dir, ending, ignored, sizeof ignored) != 0) return;
+    if (kl_dir_list(&list, dir, ending, NULL, 0) != 0) return;
     for (unsigned i = 0; i < list.count; i++)
         add(out, list.name[i]);
     kl_dir_list_free(&list);

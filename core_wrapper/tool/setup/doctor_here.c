@@ -188,9 +188,7 @@ void kl_doctor_cores(struct kl_doctor *d) {
     for (int i = 0; i < d->places; i++) {
         struct look l = {d, &d->place[i], 0};
         struct kl_dir_list list;
-        char ignored[KLT_PATH + 64];
-        if (kl_dir_list(&list, l.p->cores, "_keylock_libretro" KL_LIBRARY_ENDING, ignored, sizeof ignored) ==
-            0)
+        if (kl_dir_list(&list, l.p->cores, "_keylock_libretro" KL_LIBRARY_ENDING, NULL, 0) == 0)
             for (unsigned k = 0; k < list.count; k++)
                 look_at_core(&l, list.name[k]);
         kl_dir_list_free(&list);

@@ -58,9 +58,9 @@ enum kl_installed kl_install_state(const struct kl_place *p, const char *name, c
 }
 
 void kl_install_refresh(const struct kl_place *p) {
-    char path[KLT_PATH], ignored[KLT_PATH + 64];
+    char path[KLT_PATH];
     snprintf(path, sizeof path, "%.4000s/core_info.refresh", p->info);
-    (void)kl_file_write_whole(path, "", 0, KL_FILE_PUBLIC, ignored, sizeof ignored);
+    (void)kl_file_write_whole(path, "", 0, KL_FILE_PUBLIC, NULL, 0);
 }
 
 /* --- installing --- */
@@ -244,7 +244,7 @@ static void stop_with_menu(const struct kl_place *p, const struct kl_settings *i
     ours = ours && lines > 0 && known == lines;
     kl_settings_free(&s);
     if (!ours) return;
-    (void)kl_file_remove(path, ignored, sizeof ignored);
+    (void)kl_file_remove(path, NULL, 0);
     *strrchr(path, '/') = 0;
     kl_dir_remove_empty(path);
 }
@@ -403,11 +403,11 @@ static void take(struct move *m, const char *dir) {
 
 /* If saves are sorted by the content's folder first, there is another folder between. */
 static void take_saves(struct move *m, const char *dir) {
-    char below[KLT_PATH], ignored[KLT_PATH + 64];
+    char below[KLT_PATH];
     struct kl_dir_list list;
     if (!*dir) return;
     take(m, dir);
-    if (kl_dir_list(&list, dir, "", ignored, sizeof ignored) != 0) return;
+    if (kl_dir_list(&list, dir, "", NULL, 0) != 0) return;
     for (unsigned i = 0; i < list.count; i++)
         if (snprintf(below, sizeof below, "%s/%s", dir, list.name[i]) < (int)sizeof below &&
             kl_dir_exists(below))

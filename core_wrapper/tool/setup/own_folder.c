@@ -113,10 +113,10 @@ static int make(struct kl_place *p, const struct kind *k, const char *was, char 
 
 int kl_own_folder(struct kl_place *p, enum kl_folder_kind kind, char *err, size_t err_len) {
     const struct kind *k = &kinds[kind];
-    char was[KLT_PATH], here[KLT_PATH], ignored[KLT_PATH + 64];
+    char was[KLT_PATH], here[KLT_PATH];
     unsigned made = 0;
     strcpy(here, field(p, kind));
-    if (!kl_dir_exists(here)) (void)kl_dir_make(here, false, ignored, sizeof ignored);
+    if (!kl_dir_exists(here)) (void)kl_dir_make(here, false, NULL, 0);
     if (!kl_dir_writable(here)) return make(p, k, here, err, err_len);
     if (!read_mark(here, k, was, sizeof was)) return 0;
     if (make_links(was, here, k, &made, err, err_len) != 0) return -1;

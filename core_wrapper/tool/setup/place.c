@@ -58,9 +58,7 @@ bool kl_place_write(char out[KLT_PATH], const char *format, ...) {
 /* Without a home, a path that is not there. */
 static const char *home(void) {
     static char path[KLT_PATH];
-    char ignored[256];
-    return kl_dir_known(KL_DIR_HOME, NULL, path, sizeof path, ignored, sizeof ignored) == 0 ? path
-                                                                                            : "/nowhere";
+    return kl_dir_known(KL_DIR_HOME, NULL, path, sizeof path, NULL, 0) == 0 ? path : "/nowhere";
 }
 
 /* --- its folders --- */

@@ -348,8 +348,7 @@ static int first_free(struct kl_world *w, char *name, size_t ends, try_name serv
 }
 static int make_folder(const char *really, int flags) {
     (void)flags;
-    char err[256];
-    if (!is_free(really, 0) && kl_dir_make(really, true, err, sizeof err) == 0) return 0;
+    if (!is_free(really, 0) && kl_dir_make(really, true, NULL, 0) == 0) return 0;
     return -1;
 }
 

@@ -65,10 +65,9 @@ KL_TURNED(int, v_pthread_create, (void *thread, const void *attr, void *(*run)(v
 /* std::thread begins its thread inside libstdc++, out of sight: the new one is that which was not there. */
 static void v_cxx_thread(struct kl_world *w, void *self, void *state, void (*depend)(void)) {
     struct kl_dir_list before, after;
-    char ignored[128];
-    (void)kl_dir_list(&before, TASKS, "", ignored, sizeof ignored);
+    (void)kl_dir_list(&before, TASKS, "", NULL, 0);
     w->real.cxx_thread(self, state, depend);
-    (void)kl_dir_list(&after, TASKS, "", ignored, sizeof ignored);
+    (void)kl_dir_list(&after, TASKS, "", NULL, 0);
     for (unsigned i = 0; i < after.count; i++) {
         bool old = false;
         for (unsigned k = 0; k < before.count && !old; k++)

@@ -298,10 +298,10 @@ static bool has_variable(const char *pid, const char *variable) {
 }
 
 bool kl_process_runs(const char *name, const char *variable) {
-    char path[64], line[64], ignored[64];
+    char path[64], line[64];
     struct kl_dir_list all;
     bool found = false;
-    if (kl_dir_list(&all, "/proc", "", ignored, sizeof ignored) != 0) return false;
+    if (kl_dir_list(&all, "/proc", "", NULL, 0) != 0) return false;
     for (unsigned i = 0; i < all.count && !found; i++) {
         if (all.name[i][0] < '0' || all.name[i][0] > '9') continue;
         snprintf(path, sizeof path, "/proc/%.20s/comm", all.name[i]);

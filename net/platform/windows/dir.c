@@ -183,10 +183,9 @@ static void remove_tree(wchar_t path[KL_WIDE_PATH], size_t len) {
 
 void kl_dir_remove_tree(const char *path) {
     wchar_t wide[KL_WIDE_PATH];
-    char ignored[64];
     if (!*path) return;
     if (kl_file_kind_here(path) != KL_FILE_IS_DIR)
-        (void)kl_file_remove(path, ignored, sizeof ignored);
+        (void)kl_file_remove(path, NULL, 0);
     else if (kl_wide_long_path(wide, path)) {
         size_t len = wcslen(wide);
         while (len && wide[len - 1] == L'\\')

@@ -383,8 +383,7 @@ int kl_file_lock(struct kl_file *lock, const char *path, bool wait, char *err, s
 }
 
 void kl_file_unlock(struct kl_file *lock, const char *path) {
-    char ignored[64];
-    if (lock->handle != -1 && path) (void)kl_file_remove(path, ignored, sizeof ignored);
+    if (lock->handle != -1 && path) (void)kl_file_remove(path, NULL, 0);
     kl_file_close(lock);
 }
 

@@ -266,21 +266,20 @@ bool kl_file_links_to(const char *path, const char *target) {
 static char handed_down[KL_FILE_PATH]; /* removed when this process ends */
 
 static void remove_handed_down(void) {
-    char ignored[64];
-    (void)kl_file_remove(handed_down, ignored, sizeof ignored);
+    (void)kl_file_remove(handed_down, NULL, 0);
 }
 
 /* Files of processes that were killed. */
 static void remove_left(const char *folder, const char *begin) {
     struct kl_dir_list list;
-    char path[KL_FILE_PATH], ignored[64];
-    if (kl_dir_list(&list, folder, ".cfg", ignored, sizeof ignored) != 0) return;
+    char path[KL_FILE_PATH];
+    if (kl_dir_list(&list, folder, ".cfg", NULL, 0) != 0) return;
     for (unsigned i = 0; i < list.count; i++) {
         bool ours = !strncmp(list.name[i], begin, strlen(begin));
         long id = ours ? strtol(list.name[i] + strlen(begin), NULL, 10) : 0;
         if (id > 0 && !kl_process_alive(id) &&
-            kl_file_join(path, sizeof path, folder, list.name[i], ignored, sizeof ignored) == 0)
-            (void)kl_file_remove(path, ignored, sizeof ignored);
+            kl_file_join(path, sizeof path, folder, list.name[i], NULL, 0) == 0)
+            (void)kl_file_remove(path, NULL, 0);
     }
     kl_dir_list_free(&list);
 }

@@ -26,8 +26,7 @@ struct kl_journal_said *kl_journal_said_new(void) {
 /* A writer of the next body. One that does not fit is left out. */
 static struct kl_writer begin(struct kl_journal_said *s) {
     uint32_t at = s->used + BEFORE < BYTES ? s->used + BEFORE : BYTES;
-    struct kl_writer w = kl_writer(s->bytes + at, BYTES - at);
-    return w;
+    return kl_writer(s->bytes + at, BYTES - at);
 }
 
 static void end(struct kl_journal_said *s, const struct kl_writer *w, enum kl_klr_type type) {

@@ -26,11 +26,11 @@ static void path_of(const char *dir, const struct kl_tie_question *q, bool verdi
 
 /* A verifier holds a lock of its folder. */
 static bool somebody_watches(const char *dir) {
-    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    char path[KL_FILE_PATH];
     struct kl_file lock;
     snprintf(path, sizeof path, "%s/lock", dir);
     if (kl_file_kind_here(path) != KL_FILE_IS_PLAIN) return false;
-    int held = kl_file_lock(&lock, path, false, ignored, sizeof ignored);
+    int held = kl_file_lock(&lock, path, false, NULL, 0);
     if (held == 0) kl_file_unlock(&lock, NULL);
     return held == KL_FILE_KEPT;
 }
@@ -47,11 +47,11 @@ static bool copy_asked(const char *dir, const struct kl_kept_question *t, char w
 
 static enum kl_kept_ask look_for_verdict(const char *dir, const struct kl_tie_question *q,
                                          struct kl_klr_hash *found, char why[KL_TIE_WHY]) {
-    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    char path[KL_FILE_PATH];
     void *text;
     size_t len;
     path_of(dir, q, true, path);
-    int got = kl_file_read(path, KL_TIE_ANSWER, KL_FILE_NO_LINK, &text, &len, ignored, sizeof ignored);
+    int got = kl_file_read(path, KL_TIE_ANSWER, KL_FILE_NO_LINK, &text, &len, NULL, 0);
     if (got == KL_FILE_ABSENT) return KL_KEPT_ASKED;
     bool good = got == 0 && kl_tie_read_answer(text, found, why);
     free(text);
@@ -60,19 +60,19 @@ static enum kl_kept_ask look_for_verdict(const char *dir, const struct kl_tie_qu
 }
 
 static void remove_question(const char *dir, const struct kl_tie_question *q) {
-    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    char path[KL_FILE_PATH];
     for (unsigned i = 0; i < 2; i++) {
         path_of(dir, q, i, path);
-        (void)kl_file_remove(path, ignored, sizeof ignored);
+        (void)kl_file_remove(path, NULL, 0);
     }
 }
 
 static void clear(const char *dir, const char *folder, const char *ending) {
-    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    char path[KL_FILE_PATH];
     struct kl_dir_list list;
     struct kl_tie_question q;
     snprintf(path, sizeof path, "%s/%s", dir, folder);
-    if (kl_dir_list(&list, path, ending, ignored, sizeof ignored) != 0) return;
+    if (kl_dir_list(&list, path, ending, NULL, 0) != 0) return;
     for (unsigned i = 0; i < list.count; i++)
         if (kl_tie_read_name(list.name[i], ending, &q)) remove_question(dir, &q);
     kl_dir_list_free(&list);
@@ -149,13 +149,13 @@ static enum kl_kept_fate delete_in(const char *dir, const char *folder, const ch
                                    const struct kl_kept_wish *w) {
     enum kl_kept_fate fate = KL_KEPT_NONE;
     struct kl_dir_list list;
-    char in[KL_FILE_PATH], path[KL_FILE_PATH], err[KL_FILE_PATH + 64];
-    if (kl_file_join(in, sizeof in, dir, folder, err, sizeof err) != 0 ||
-        kl_dir_list(&list, in, ".klr", err, sizeof err) != 0)
+    char in[KL_FILE_PATH], path[KL_FILE_PATH];
+    if (kl_file_join(in, sizeof in, dir, folder, NULL, 0) != 0 ||
+        kl_dir_list(&list, in, ".klr", NULL, 0) != 0)
         return KL_KEPT_NONE;
     for (unsigned i = 0; i < list.count; i++) {
         const char *name = list.name[i];
-        if (!is_of(name, room) || kl_file_join(path, sizeof path, in, name, err, sizeof err) != 0) continue;
+        if (!is_of(name, room) || kl_file_join(path, sizeof path, in, name, NULL, 0) != 0) continue;
         fate = is_reported(name) ? KL_KEPT_REPORTED : delete_file(path, w);
     }
     kl_dir_list_free(&list);
@@ -282,11 +282,10 @@ static void keep_bounds(struct items *all, const char *dir, struct kl_kept_limit
 void kl_kept_tidy(const char *dir, struct kl_kept_limits limits, uint64_t wall_us) {
     struct kl_dir_list list[FOLDERS] = {{0}};
     struct items all = {0};
-    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    char path[KL_FILE_PATH];
     for (unsigned i = 0; i < FOLDERS; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, folder[i]);
-        if (kl_dir_list(&list[i], path, ".klr", ignored, sizeof ignored) == 0)
-            add(&all, dir, folder[i], &list[i]);
+        if (kl_dir_list(&list[i], path, ".klr", NULL, 0) == 0) add(&all, dir, folder[i], &list[i]);
     }
     keep_bounds(&all, dir, limits, wall_us);
     free(all.at);

@@ -132,9 +132,9 @@ static uint8_t *put(uint8_t *to, struct kl_klr_place *p, enum kl_klr_type type, 
 /* DIR/SUB/NAME. */
 static bool place(char out[KL_FILE_PATH], const char *dir, const char *sub, const char *name,
                   struct kl_kept_challenge *c) {
-    char in[KL_FILE_PATH], err[KL_FILE_PATH + 64];
-    if (kl_file_join(in, sizeof in, dir, sub, err, sizeof err) == 0 &&
-        kl_file_join(out, KL_FILE_PATH, in, name, err, sizeof err) == 0)
+    char in[KL_FILE_PATH];
+    if (kl_file_join(in, sizeof in, dir, sub, NULL, 0) == 0 &&
+        kl_file_join(out, KL_FILE_PATH, in, name, NULL, 0) == 0)
         return true;
     return refuse(c, KL_REFUSE_LIMIT, "the relay's folder of recordings has too long a name");
 }
@@ -218,14 +218,14 @@ static bool write_token(struct kl_kept_challenge *c, struct reading *r) {
 /* Tokens that are too old go. False: there are too many all the same. */
 static bool tidy_given(const char *in, uint64_t now_s) {
     struct kl_dir_list list;
-    char oldest[KL_KEPT_NAME], path[KL_FILE_PATH], err[KL_FILE_PATH + 64];
+    char oldest[KL_KEPT_NAME], path[KL_FILE_PATH];
     unsigned count = 0;
-    if (kl_dir_list(&list, in, ".klr", err, sizeof err) != 0) return true;
+    if (kl_dir_list(&list, in, ".klr", NULL, 0) != 0) return true;
     kl_kept_name(oldest, "", now_s - KL_CHALLENGE_GOOD_S, true, false);
     for (unsigned i = 0; i < list.count; i++) {
         bool old = strncmp(list.name[i], oldest, KL_KEPT_ROOM_AT) < 0;
-        if (old && kl_file_join(path, sizeof path, in, list.name[i], err, sizeof err) == 0)
-            (void)kl_file_remove(path, err, sizeof err);
+        if (old && kl_file_join(path, sizeof path, in, list.name[i], NULL, 0) == 0)
+            (void)kl_file_remove(path, NULL, 0);
         count += !old;
     }
     kl_dir_list_free(&list);

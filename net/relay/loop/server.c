@@ -69,8 +69,7 @@ void kl_server_defaults(struct kl_server_config *out) {
 }
 
 int kl_server_state(char *out, size_t cap) {
-    char ignored[256];
-    return kl_dir_known(KL_DIR_STATE, "keylock-relay", out, cap, ignored, sizeof ignored);
+    return kl_dir_known(KL_DIR_STATE, "keylock-relay", out, cap, NULL, 0);
 }
 
 /* --- times --- */

@@ -80,9 +80,9 @@ static bool is_there(int socket, const char *folder, unsigned port) {
 /* The port of the one relay that has its sockets in the folder. 0: more than one, with a line said. */
 static unsigned find_port(int socket, const char *folder) {
     struct kl_dir_list list;
-    char ignored[256], ports[256] = "";
+    char ports[256] = "";
     unsigned count = 0, found = KL_DEFAULT_PORT, port;
-    (void)kl_dir_list(&list, folder, ".0", ignored, sizeof ignored);
+    (void)kl_dir_list(&list, folder, ".0", NULL, 0);
     for (unsigned i = 0; i < list.count; i++) {
         if (sscanf(list.name[i], "keylock-relay-%u.0", &port) != 1 || !is_there(socket, folder, port))
             continue;

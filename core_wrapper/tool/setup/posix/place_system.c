@@ -25,18 +25,17 @@ static bool is_file(const char *path) {
 
 /* "HOME/BELOW"; without a home, a path that is not there. */
 static bool in_home(char out[KLT_PATH], const char *below) {
-    char ignored[256];
-    return kl_dir_known(KL_DIR_HOME, below, out, KLT_PATH, ignored, sizeof ignored) == 0 ||
+    return kl_dir_known(KL_DIR_HOME, below, out, KLT_PATH, NULL, 0) == 0 ||
            kl_place_write(out, "/nowhere/%s", below);
 }
 
 static bool find_native(struct kl_place *p) {
-    char old[KLT_PATH], ignored[256];
+    char old[KLT_PATH];
     p->kind = KL_PLACE_LINKS;
     p->name = "RetroArch";
     p->word = "native";
     p->info_below = "cores";
-    if (kl_dir_known(KL_DIR_CONFIG, "retroarch", p->base, KLT_PATH, ignored, sizeof ignored) != 0)
+    if (kl_dir_known(KL_DIR_CONFIG, "retroarch", p->base, KLT_PATH, NULL, 0) != 0)
         in_home(p->base, ".config/retroarch");
     kl_place_write(p->config, "%s/retroarch.cfg", p->base);
     in_home(old, ".retroarch.cfg");

@@ -26,9 +26,8 @@ static bool is_file(const char *path) {
 
 /* RetroArch looks beside its program first, then in the user's folder of settings. */
 static void find_config(struct kl_place *p) {
-    char users[KLT_PATH], ignored[256];
-    if (is_file(p->config) ||
-        kl_dir_known(KL_DIR_CONFIG, "retroarch.cfg", users, sizeof users, ignored, sizeof ignored) != 0)
+    char users[KLT_PATH];
+    if (is_file(p->config) || kl_dir_known(KL_DIR_CONFIG, "retroarch.cfg", users, sizeof users, NULL, 0) != 0)
         return;
     if (is_file(users)) strcpy(p->config, users);
 }
@@ -56,13 +55,13 @@ static bool look_beside(struct kl_place *p, char path[KLT_PATH]) {
 
 static bool find_native(struct kl_place *p) {
     static const char *const usual[] = {"C:/RetroArch-Win64", "C:/RetroArch"};
-    char path[KLT_PATH], ignored[256];
+    char path[KLT_PATH];
     if (tool_own_dir(path, sizeof path) == 0 && (kl_place_look_at(p, path) || look_beside(p, path)))
         return true;
     if (kl_process_find("retroarch", path, sizeof path) && look_beside(p, path)) return true;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (kl_place_look_at(p, usual[i])) return true;
-    return kl_dir_known(KL_DIR_CONFIG, "RetroArch", path, sizeof path, ignored, sizeof ignored) == 0 &&
+    return kl_dir_known(KL_DIR_CONFIG, "RetroArch", path, sizeof path, NULL, 0) == 0 &&
            kl_place_look_at(p, path);
 }
 
