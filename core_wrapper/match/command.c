@@ -173,8 +173,7 @@ unsigned kl_command_seat(struct kl_match *m, unsigned s) {
 int kl_command_pad(struct kl_match *m, unsigned port) {
     unsigned seats = m->emu.phase == KL_PHASE_PLAYING ? m->status.welcome.seats : 0;
     int pad = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(seats >> s & 1)) continue;
+    for (KL_EACH(s, seats)) {
         if (kl_command_seat(m, s) == port) return pad;
         pad++;
     }
@@ -183,8 +182,8 @@ int kl_command_pad(struct kl_match *m, unsigned port) {
 
 uint8_t kl_command_played(struct kl_match *m, uint8_t pads) {
     uint8_t played = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (pads >> s & 1) played |= (uint8_t)(1u << m->play.run.plays[s]);
+    for (KL_EACH(s, pads))
+        played |= (uint8_t)(1u << m->play.run.plays[s]);
     return played;
 }
 

@@ -10,8 +10,8 @@
 
 static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
     uint8_t mask = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (seats >> s & 1) mask |= (uint8_t)(1u << (plays[s] % KL_MAX_SEATS));
+    for (KL_EACH(s, seats))
+        mask |= (uint8_t)(1u << (plays[s] % KL_MAX_SEATS));
     return mask;
 }
 

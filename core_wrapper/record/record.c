@@ -286,9 +286,8 @@ void kl_record_open(struct kl_record *r) {
 void kl_record_begin(struct kl_record *r, const uint8_t *start, size_t len) {
     char seats[32] = "-", line[160];
     size_t used = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (r->status->welcome.seats >> s & 1)
-            used += (size_t)snprintf(seats + used, sizeof seats - used, "%s%u", used ? "," : "", s);
+    for (KL_EACH(s, r->status->welcome.seats))
+        used += (size_t)snprintf(seats + used, sizeof seats - used, "%s%u", used ? "," : "", s);
     snprintf(line, sizeof line, "keylock: playing seats=%s room=%s spacing=%u cipher=%s", seats, r->room,
              r->status->lock.spacing, kl_cipher_name(r->status->cipher));
     kl_frontend_log(r->front, "%s", line);

@@ -21,8 +21,8 @@ static void put_beginning(const struct kl_recording *r, FILE *out) {
                 r->room.member[i].name);
     for (unsigned i = 0; i < r->options; i++)
         fprintf(out, "option %s\n", r->option[i]);
-    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
-        if (r->device_set >> p & 1) fprintf(out, "device %u %" PRIu32 "\n", p, r->device[p]);
+    for (KL_EACH(p, r->device_set))
+        fprintf(out, "device %u %" PRIu32 "\n", p, r->device[p]);
     for (unsigned i = 0; i < r->memories; i++)
         for (size_t at = 0; at < r->memory[i].len; at += HEX_BYTES) {
             size_t left = r->memory[i].len - at;

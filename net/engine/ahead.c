@@ -141,8 +141,7 @@ static void guess_own(const struct kl_client *c, const uint8_t plays[KL_MAX_SEAT
     unsigned i = 0;
     if (c->stats.next_sample == 0 || !samples_of(c, out->number, &lo, &hi)) return;
     if (lo + KL_WINDOW_FRAMES <= c->stats.next_sample) return; /* no longer kept */
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(c->seats >> s & 1)) continue;
+    for (KL_EACH(s, c->seats)) {
         if (out->active >> plays[s] & 1) out->in[plays[s]] = own_input(c, i, out->number, lo, hi);
         i++;
     }

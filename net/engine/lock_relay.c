@@ -55,11 +55,10 @@ static void take_seats(struct kl_lock_relay *r, unsigned client, uint8_t seats) 
     c->presence = c->joining ? KL_ABSENT : KL_PRESENT;
     r->before.present &= (uint8_t)~seats; /* they had another owner */
     r->now.present &= (uint8_t)~seats;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (seats >> s & 1) {
-            r->owner[s] = (uint8_t)client;
-            c->seat_count++;
-        }
+    for (KL_EACH(s, seats)) {
+        r->owner[s] = (uint8_t)client;
+        c->seat_count++;
+    }
 }
 
 int kl_lock_add(struct kl_lock_relay *r, unsigned client, uint8_t seats, uint64_t now_us) {

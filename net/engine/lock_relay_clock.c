@@ -62,8 +62,7 @@ static uint32_t take_to(const struct kl_lock_relay *r, const struct kl_lock_clie
     uint32_t end = c->next_sample < r->now.samples_end ? c->next_sample : r->now.samples_end;
     if (end <= c->used) return c->used;
     uint32_t most = end;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(c->seats >> s & 1)) continue;
+    for (KL_EACH(s, c->seats)) {
         uint64_t shown = buttons(&last->in[r->plays[s]]), known = shown;
         if (c->used > c->resumed_at) known = buttons_at(&r->sample[s], c->used - 1);
         uint32_t to = foldable(&r->sample[s], shown, known, c->used, most);
@@ -76,8 +75,7 @@ static uint32_t take_to(const struct kl_lock_relay *r, const struct kl_lock_clie
  * The oldest sample goes into the one after it, so that no motion, no press and no key is lost; edges are. */
 void kl_lock_make_place(struct kl_lock_relay *r, struct kl_lock_client *c) {
     if (!r->now.by_clock || c->next_sample - c->used < KL_WINDOW_FRAMES) return;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(c->seats >> s & 1)) continue;
+    for (KL_EACH(s, c->seats)) {
         struct kl_input sum, next;
         kl_inputs_get(&r->sample[s], c->used, &sum);
         kl_inputs_get(&r->sample[s], c->used + 1, &next);
@@ -102,9 +100,8 @@ uint8_t kl_lock_fill_by_clock(struct kl_lock_relay *r, struct kl_frame *f) {
         uint32_t end = take_to(r, c, &last);
         bool again = end == c->used;                 /* no new sample: buttons and sticks stay */
         if (again && end == c->resumed_at) continue; /* nothing heard yet: neutral */
-        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            if (c->seats >> s & 1)
-                kl_lock_fold(r, s, again ? end - 1 : c->used, end, again, &f->in[r->plays[s]]);
+        for (KL_EACH(s, c->seats))
+            kl_lock_fold(r, s, again ? end - 1 : c->used, end, again, &f->in[r->plays[s]]);
         made |= c->seats;
         c->used = end;
         c->crowded = false;
@@ -195,8 +192,8 @@ static uint64_t budget_us(const struct kl_lock_relay *r) {
 static void leave_behind(struct kl_lock_relay *r, uint64_t now_us) {
     uint8_t missing = kl_lock_missing(r);
     if (missing == 0 || now_us < kl_lock_waiting_since(r) + budget_us(r)) return;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (missing >> s & 1) kl_lock_set_absent(r, &r->client[r->owner[s]]);
+    for (KL_EACH(s, missing))
+        kl_lock_set_absent(r, &r->client[r->owner[s]]);
     if (r->params.clocked) kl_schedule_move(&r->schedule, r->next_close, now_us);
 }
 

@@ -11,8 +11,7 @@ static const char watches[] = "watches";
 void kl_name_numbers(uint8_t seats, char out[KL_NAME_NUMBERS]) {
     size_t used = 0;
     out[0] = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(seats >> s & 1)) continue;
+    for (KL_EACH(s, seats)) {
         unsigned last = s;
         while (last + 1 < KL_MAX_SEATS && seats >> (last + 1) & 1)
             last++;

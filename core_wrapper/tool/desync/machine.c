@@ -66,8 +66,8 @@ static void list_args(struct args *a, const struct kl_machine_setup *s) {
     if (s->measures) give_text(a, "--measures", "%" PRIu64, s->measures);
     if (s->has_epoch) give_text(a, "--epoch", "%" PRIu64, s->epoch_s);
     if (s->ports) give_text(a, "--seats", "%" PRIu64, s->ports);
-    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
-        if (s->devices.set >> p & 1) give_text(a, "--device", "%u:%" PRIu32, p, s->devices.id[p]);
+    for (KL_EACH(p, s->devices.set))
+        give_text(a, "--device", "%u:%" PRIu32, p, s->devices.id[p]);
     for (unsigned i = 0; i < s->option_count; i++)
         give(a, "--option", s->option[i]);
     a->at[a->count] = NULL;

@@ -107,8 +107,8 @@ static json_object *tie_of(const struct kl_verify *v) {
     add_text(j, "state", text);
     kl_hash_text(text, true, h->picture);
     add_text(j, "picture", text);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (h->clients >> i & 1) json_object_array_add(right, json_object_new_string(v->rec.name[i]));
+    for (KL_EACH(i, h->clients))
+        json_object_array_add(right, json_object_new_string(v->rec.name[i]));
     json_object_object_add(j, "right", right);
     return j;
 }

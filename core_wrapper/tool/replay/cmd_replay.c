@@ -83,8 +83,8 @@ static void tell_players(struct kl_recording *r) {
     for (unsigned i = 0; i < r->room.members; i++) {
         struct kl_klr_member *m = &r->room.member[i];
         printf("player   %s", kl_plain(m->name));
-        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            if (m->seats >> s & 1) printf("%s%u", m->seats & ((1u << s) - 1) ? ", " : ", seat ", s + 1);
+        for (KL_EACH(s, m->seats))
+            printf("%s%u", m->seats & ((1u << s) - 1) ? ", " : ", seat ", s + 1);
         putchar('\n');
     }
 }
