@@ -39,10 +39,6 @@ int kl_window_start(struct kl_window *w, const struct kl_window_config *config, 
 /* Ends it. One that was not started is allowed. */
 void kl_window_end(struct kl_window *w);
 
-/* The page, and its Content-Security-Policy. Both stay. window_http.c */
-const char *kl_window_page(size_t *len);
-const char *kl_window_policy(void);
-
 /* Serves w->listener until w->quit can be read. The process's status. window_http.c */
 int kl_window_serve(void *w);
 #define KL_WINDOW_NO_LIBRARY 3

@@ -54,6 +54,47 @@ static bool load(char *err, size_t err_len) {
     return kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 
+/* --- the page --- */
+
+/* The page of --http: page.html, and the policy by which a browser runs its own style and script alone. */
+#ifdef _WIN32 /* it has no --http */
+static const char kl_window_page_begin[] = "";
+#else
+/* The file becomes part of the program: GNU as, .incbin. */
+__asm__(".section .rodata\n"
+        "kl_window_page_begin:\n"
+        ".incbin \"net/relay/program/page.html\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char kl_window_page_begin[] __attribute__((visibility("hidden")));
+#endif
+
+/* 'sha256-…' of the bytes between two tags (CSP level 3, §8.4). */
+static void hash_between(const char *from, const char *to, char out[64]) {
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    const char *begin = strstr(kl_window_page_begin, from), *end = begin ? strstr(begin, to) : NULL;
+    *out = 0;
+    if (!end) return;
+    begin += strlen(from);
+    crypto_hash_sha256(hash, (const uint8_t *)begin, (size_t)(end - begin));
+    strcpy(out, "'sha256-");
+    sodium_bin2base64(out + strlen(out), 48, hash, sizeof hash, sodium_base64_VARIANT_ORIGINAL);
+    strcat(out, "'");
+}
+
+static const char *policy_of_page(void) {
+    static char policy[320];
+    char style[64], script[64];
+    if (*policy) return policy;
+    hash_between("<style>", "</style>", style);
+    hash_between("<script>", "</script>", script);
+    snprintf(policy, sizeof policy,
+             "default-src 'none'; style-src %s; script-src %s; connect-src 'self'; base-uri 'none'; "
+             "form-action 'none'; frame-ancestors 'none'",
+             style, script);
+    return policy;
+}
+
 /* --- answers --- */
 
 static struct {
@@ -68,7 +109,7 @@ int kl_window_queue(struct MHD_Connection *c, unsigned status, const char *type,
     kl_mhd.add_response_header(r, "Cache-Control", "no-store");
     kl_mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
     kl_mhd.add_response_header(r, "Referrer-Policy", "no-referrer");
-    kl_mhd.add_response_header(r, "Content-Security-Policy", kl_window_policy());
+    kl_mhd.add_response_header(r, "Content-Security-Policy", policy_of_page());
     int result = kl_mhd.queue_response(c, status, r);
     kl_mhd.destroy_response(r);
     return result;
@@ -178,9 +219,8 @@ static int get(const struct kl_window *w, struct MHD_Connection *c, const char *
         return kl_window_put_text(c, 421, "expected this relay's --host, localhost or an address\n");
     if (!strcmp(url, "/api/matches")) return kl_window_matches(c, w);
     if (url[1]) return put_rooms(c, w, !strcmp(url, "/api/stream"));
-    size_t len;
-    const char *page = kl_window_page(&len);
-    return kl_window_put(c, 200, "text/html; charset=utf-8", page, len);
+    return kl_window_put(c, 200, "text/html; charset=utf-8", kl_window_page_begin,
+                         strlen(kl_window_page_begin));
 }
 
 static int answer(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
@@ -244,48 +284,4 @@ int kl_window_serve(void *ctx) {
     kl_mhd.run(d);
     kl_mhd.stop_daemon(d);
     return 0;
-}
-
-/* The page of --http: page.html, and the policy by which a browser runs its own style and script alone. */
-#ifdef _WIN32 /* it has no --http */
-static const char kl_window_page_begin[] = "";
-#else
-/* The file becomes part of the program: GNU as, .incbin. */
-__asm__(".section .rodata\n"
-        "kl_window_page_begin:\n"
-        ".incbin \"net/relay/program/page.html\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char kl_window_page_begin[] __attribute__((visibility("hidden")));
-#endif
-
-const char *kl_window_page(size_t *len) {
-    *len = strlen(kl_window_page_begin);
-    return kl_window_page_begin;
-}
-
-/* 'sha256-…' of the bytes between two tags (CSP level 3, §8.4). */
-static void hash_between(const char *from, const char *to, char out[64]) {
-    uint8_t hash[crypto_hash_sha256_BYTES];
-    const char *begin = strstr(kl_window_page_begin, from), *end = begin ? strstr(begin, to) : NULL;
-    *out = 0;
-    if (!end) return;
-    begin += strlen(from);
-    crypto_hash_sha256(hash, (const uint8_t *)begin, (size_t)(end - begin));
-    strcpy(out, "'sha256-");
-    sodium_bin2base64(out + strlen(out), 48, hash, sizeof hash, sodium_base64_VARIANT_ORIGINAL);
-    strcat(out, "'");
-}
-
-const char *kl_window_policy(void) {
-    static char policy[320];
-    char style[64], script[64];
-    if (*policy) return policy;
-    hash_between("<style>", "</style>", style);
-    hash_between("<script>", "</script>", script);
-    snprintf(policy, sizeof policy,
-             "default-src 'none'; style-src %s; script-src %s; connect-src 'self'; base-uri 'none'; "
-             "form-action 'none'; frame-ancestors 'none'",
-             style, script);
-    return policy;
 }
