@@ -94,5 +94,6 @@ PROBE_CORE=no-clock probed options 0 "$test_core" "$content/shooter.nes" --optio
 check probe/option-of-the-game "$(grep probe_ "$tmp/options.log")" grep -q 'probe_speed=slow: changes the game, first in frame 0' "$tmp/options.log"
 check probe/option-of-nothing "$(grep change "$tmp/options.log")" grep -q '1 change nothing' "$tmp/options.log"
 "$keylock" probe --core "$test_core" --content "$content/shooter.nes" --frames 60 --json - >"$tmp/only.json" 2>/dev/null
-check probe/json-alone "$(head -c 200 "$tmp/only.json")" test "$(of "$tmp/only.json" keylock_profile)" = 2
+status=$?
+check probe/json-alone "exit status $status: $(head -c 200 "$tmp/only.json")" test "$status $(of "$tmp/only.json" keylock_profile)" = "0 2"
 finish

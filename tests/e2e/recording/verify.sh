@@ -134,8 +134,8 @@ check verify/deleted "$(ls "$tmp/records/new")" test "$(kept "$planted")" = 0
 deleted again 1 "has no recording of that match" "$planted"
 
 # Hashes and inputs that are not those of the match, with good checks.
-label=$(altered "$tmp/ann.klr" "$tmp/forged.klr" 'forge(5)')
-verified forged 1 "label=$label;clients=ann;differs=ram" "${gb[@]}" "$tmp/forged.klr"
+label=$(altered "$tmp/ann.klr" "$tmp/forged.klr" 'forge(-1)')
+verified forged 1 "planted=None;label=$label;clients=ann;differs=ram" "${gb[@]}" "$tmp/forged.klr"
 label=$(altered "$tmp/relay.klr" "$tmp/forged-relay.klr" 'forge(2)')
 verified forged-relay 1 "label=$label;clients=ann,bob;differs=ram" "${gb[@]}" "$tmp/forged-relay.klr"
 altered "$tmp/ann.klr" "$tmp/pressed.klr" 'press(700)'
