@@ -308,13 +308,14 @@ said() {
     done
 }
 
+prefix= # of Wine: lib_wine.sh
 clear_away() {
     local name
     for name in "${!pid[@]}"; do [ "$name" = xvfb ] || stop "$name"; done
     stop xvfb
     local status=0
     [ -z "${KL_SAN:-}" ] || clean_run || status=1
-    if [ "${KEEP:-0}" = 1 ]; then echo "     kept: $tmp"; else rm -rf "$tmp"; fi
+    if [ "${KEEP:-0}" = 1 ]; then echo "     kept: $tmp $prefix"; else rm -rf "$tmp" ${prefix:+"$prefix"}; fi
     return $status
 }
 cleanup() {

@@ -22,7 +22,17 @@ windows_make() {
         { show windows; die "windows: make windows fails"; }
     env HOME="$user_home" TMPDIR=/tmp tests/tools/wine_root.sh build/wine >"$tmp/windows.log" 2>&1 || { show windows; die "windows: no Wine"; }
     . tests/tools/wine_settings.sh
-    export WINEPREFIX=$PWD/build/wine
+    wine_prefix
+}
+# wine_prefix: a prefix of this scenario's own, in $prefix, until it ends: the registry and the folders are its own, and other files are
+# further names of those in the shared one. In one folder of all, programs of another scenario's server are taken for dead, and
+# their files removed.
+wine_prefix() {
+    [ -z "$prefix" ] || return 0
+    prefix=$(mktemp -d build/wine-own.XXXXXX)
+    cp -al build/wine/. "$prefix"
+    cp --remove-destination build/wine/*.reg "$prefix" # Wine writes into them
+    export WINEPREFIX=$PWD/$prefix
 }
 
 # windows_fetches cores|retroarch FOLDER [CORE…]: programs of others for Windows, built into that folder of $windows.
@@ -45,17 +55,12 @@ wine_command() {
 # It draws on $DISPLAY, writes its log to its standard error, and gets paths as this.
 wine_path() { echo "Z:$1"; }
 
-# wine_retroarch_builds: what its scenarios need, and a Wine prefix of this scenario's own with the shared one's programs. (The desktop
-# of a prefix is that of its first program: here on this display, while other scenarios have none.)
+# wine_retroarch_builds: what its scenarios need. (The desktop of a prefix is that of its first program: here on this display.)
 wine_retroarch_builds() {
     windows_make keylock.exe keylock_libretro.dll
     windows_fetches cores cores-of-debian
     windows_fetches retroarch retroarch-1.20
-    mkdir "$tmp/wine"
-    cp -a build/wine/*.reg build/wine/.update-timestamp build/wine/dosdevices "$tmp/wine/"
-    sed -i -E "s|^\"(TEMP\|TMP)\"=.*|\"\1\"=\"Z:$tmp/tmp\"|" "$tmp/wine/user.reg"
-    ln -s "$PWD/build/wine/drive_c" "$tmp/wine/"
-    export WINEPREFIX=$tmp/wine
+    sed -i -E "s|^\"(TEMP\|TMP)\"=.*|\"\1\"=\"Z:$tmp/tmp\"|" "$prefix/user.reg"
 }
 
 # wine_home NAME [LINE…]: as retroarch_home, for RetroArch for Windows, in the folder $tmp/NAME, with nestopia. The zip's folder Keylock

@@ -14,19 +14,6 @@ windows_make keylock.exe keylock-relay.exe keylock_libretro.dll tells.exe
 windows_fetches cores cores-of-debian
 nestopia=$windows/cores-of-debian/nestopia_libretro.dll
 
-# A prefix of its own: the registry is the player's. Other files are further names of those in the shared prefix.
-prefix=$(mktemp -d build/wine-player.XXXXXX)
-leave() {
-    local status=$?
-    stop wineserver
-    rm -rf "$prefix"
-    (exit $status)
-    cleanup
-}
-trap leave EXIT
-cp -al build/wine/. "$prefix"
-cp --remove-destination build/wine/*.reg "$prefix" # Wine writes into them
-export WINEPREFIX=$PWD/$prefix
 wine_server
 c=$prefix/drive_c
 ra=$c/RetroArch-Win64
