@@ -1,7 +1,8 @@
 /* test_journal_torn.c - journals that are torn or changed anywhere: the damage is named, and nothing before
  * it is lost. journal.h, tail.h.
  *   PLACES=N  in each file and each way of damage (400)
- * runs: working, check, 4 s */
+ * runs: working, check, 1 s: PLACES=60
+ * runs: working, test, 4 s */
 #include "tests/unit/unit.h"
 #include "tests/lib/journal_lives.h"
 
