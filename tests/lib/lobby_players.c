@@ -31,7 +31,8 @@ static struct lobby_player *each(unsigned i) {
     n < PLAYERS + WATCHERS;                                                                                  \
     n++
 
-struct lobby_player *player_at(unsigned peer) {
+/* NULL: nobody is there. */
+static struct lobby_player *player_at(unsigned peer) {
     for (EVERYBODY)
         if (each(n)->linked && each(n)->peer == peer) return each(n);
     return NULL;
@@ -75,6 +76,8 @@ void listen_update(unsigned peer, const uint8_t *body, size_t len) {
     struct lobby_player *l = player_at(peer);
     if (served_count < sizeof served) served[served_count++] = l && is_watcher(l) ? 'w' : 'p';
     if (!l) return;
+    struct kl_update u;
+    assert_int_equal(kl_update_open(&u, body, len), KL_OK);
     kl_participant_heard(&l->p.participant, now_us);
     kl_participant_update(&l->p.participant, body, len, now_us);
 }
@@ -264,7 +267,8 @@ static void do_what_is_owed(struct lobby_player *l) {
 
 /* --- steps --- */
 
-void step_player(struct lobby_player *l) {
+/* All that its program does until now. */
+static void step_player(struct lobby_player *l) {
     struct kl_participant *s = &l->p.participant;
     if (!l->plays || !l->linked || kl_participant_is_over(s)) return;
     if (inbox[l->peer].hung_up) kl_participant_hung_up(s, true, now_us);
@@ -505,16 +509,10 @@ void adopt(struct kl_lobby_room *r, uint32_t end) {
         assert_int_equal(kl_lobby_restore_frame(r, &canon[f], NULL), KL_OK);
 }
 
-void play_so_long_and_die(enum kl_policy policy, unsigned seconds, bool mashing) {
+void play_and_die(enum kl_policy policy) {
     start_room(policy);
-    for (unsigned i = 0; i < PLAYERS; i++)
-        player[i].mashes = mashing;
-    play(seconds * SECOND);
+    play(10 * SECOND);
     open_ticket(&ticket);
     new_relay();
     play(SECOND); /* nobody there */
-}
-
-void play_and_die(enum kl_policy policy) {
-    play_so_long_and_die(policy, 10, false);
 }

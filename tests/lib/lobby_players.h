@@ -58,8 +58,6 @@ struct lobby_player {
 };
 extern struct lobby_player player[PLAYERS], watcher[WATCHERS];
 
-struct lobby_player *player_at(unsigned peer); /* NULL: nobody is there */
-
 extern bool spoils;               /* the next state that is given is another than was said */
 extern uint32_t state_bytes;      /* of all machines' states */
 extern uint32_t snapshot_at;      /* the keyframe of the newest SNAPSHOT */
@@ -74,9 +72,6 @@ void listen_update(unsigned peer, const uint8_t *body, size_t len);
 
 extern void (*on_frame)(struct lobby_player *l, const struct kl_frame *f); /* before it is run */
 extern void (*on_step)(void);
-
-/* All that its program does until now. */
-void step_player(struct lobby_player *l);
 
 /* They play, and do what is owed. */
 void play(uint64_t us);
@@ -148,7 +143,7 @@ void new_relay(void);
 struct kl_lobby_room *make_again(void);
 /* Frames of the beginning, as some client has them. */
 void adopt(struct kl_lobby_room *r, uint32_t end);
-void play_so_long_and_die(enum kl_policy policy, unsigned seconds, bool mashing);
+/* Three play for 10 s, and their relay dies. */
 void play_and_die(enum kl_policy policy);
 
 #endif

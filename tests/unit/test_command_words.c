@@ -218,6 +218,9 @@ TEST(wrong_words) {
         if (parse(cases[i]) == 0) fail_msg("\"%s\" was taken", cases[i]);
         assert_non_null(strstr(err, "expected")); /* says what, and what came */
     }
+}
+
+TEST(a_line_longer_than_a_command_is_refused) {
     char line[KL_WORDS_MAX + 20];
     memset(line, 'x', sizeof line);
     memcpy(line, "say ", 4);

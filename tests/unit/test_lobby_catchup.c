@@ -25,6 +25,11 @@ static void expect_begun_at(unsigned who, uint32_t at) {
     assert_true(at > 0);
     assert_int_equal(player[who].begun, at);
     assert_int_equal(player[who].first_run, at); /* nothing before it */
+    const struct kl_offer *o = &player[who].p.offer;
+    const struct kl_digest d = digest_of(player[who].p.participant.status.welcome.room_id, o->keyframe);
+    assert_int_equal(d.intervals, o->interval);
+    assert_memory_equal(d.digest, o->digest, sizeof d.digest);
+    assert_int_equal(player[who].machine, player[0].machine);
     assert_int_equal(the_room()->member[2]->v.catchup.step == KL_CATCHUP_LOADS, false);
     expect_all_at_the_end();
     assert_true(presses_lately(who));
@@ -63,6 +68,7 @@ TEST_WITH(a_long_game_by_a_snapshot, set_up, tear_down) {
         begin_with(0, policy);
         play(30 * SECOND);
         leave(2);
+        player[2].machine = 1; /* until it has loaded */
         uint32_t before = canon_end;
         assert_int_equal(join_late(2, 12, 1), 4);
         assert_int_equal(ordered, 1);

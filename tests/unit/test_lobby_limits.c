@@ -100,7 +100,7 @@ TEST_WITH(so_many_pauses, set_up, tear_down) {
     assert_true(the_room()->lock.paused);
 }
 
-/* Whoever leaves and comes again has paused as often as before: also at once, and under another key. */
+/* A player that leaves and comes again has paused as often as before: also at once, and under another key. */
 TEST_WITH(pauses_stay_with_the_address, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(2 * SECOND);

@@ -292,7 +292,7 @@ TEST_WITH(a_client_that_left_does_not_come_back, set_up, tear_down) {
     expect_refusal(11, KL_REFUSE_SEAT, "no seat");
 }
 
-/* Whoever leaves and comes again has used up what it had used up: no limit begins anew. */
+/* A player that leaves and comes again has its limits as far used up as before. */
 TEST_WITH(limits_stay_with_the_player, set_up, tear_down) {
     start_kept_game(2);
     struct kl_lobby_spent before = the_room()->member[1]->v.spent;
